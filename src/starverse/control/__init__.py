@@ -1,0 +1,1 @@
+"""The one loop, the state it keeps, and the seams it touches the world through."""

@@ -1,0 +1,234 @@
+"""The one loop: hear, judge, decide, commit, act; live and in the twin."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from starverse.control import rules
+from starverse.control.agenda import MIDNIGHT, Agenda
+from starverse.control.ports import Asked, Journal, Taken, World
+from starverse.control.requests import answer
+from starverse.control.state import Run, State
+from starverse.model import commands as cmd
+from starverse.model import events as ev
+from starverse.model.errors import StarverseError
+from starverse.model.units import format_yuan
+from starverse.money.lease import LeaseTerms
+from starverse.scheduler.decide import decide
+from starverse.scheduler.plan import NOTHING, Memo, Plan
+
+
+class Controller:
+    """Turns the loop over a world and a journal. The only writer of both the state and the journal.
+
+    A turn is one instant: all that was heard, then all that is due, then one decision; what was recorded is
+    made durable together, and only then do commands go out. Should the journal fail, nothing has left the
+    loop, and the process must end: its state is ahead of its memory.
+    """
+
+    def __init__(self, world: World, journal: Journal, state: State, terms: LeaseTerms | None = None) -> None:
+        self.state = state
+        self._world = world
+        self._journal = journal
+        self._terms = terms or LeaseTerms()
+        state.view.terms = self._terms
+        self._memo: Memo = {}
+        self._folds = state.folds
+        self._agenda = Agenda(state, self._terms)
+        self._now_ms = state.truth.heard_ms
+        self._taken: list[Taken] = []
+        self._events: list[ev.Event] = []
+        self._commands: list[cmd.Command] = []
+        self._ears: dict[type, Callable[[Any], None]] = {
+            Asked: self._answer,
+            ev.CardHealthChanged: self._record,
+            ev.RunStarted: self._run_started,
+            ev.RunEnded: self._run_ended,
+            ev.RunResumed: self._run_resumed,
+            ev.CheckpointSaved: self._checkpoint_saved,
+            ev.NodeJoined: self._node_joined,
+            ev.NodeLost: self._node_lost,
+        }
+        self._follow_ups: dict[type, Callable[[Any], None]] = {
+            ev.RunPlaced: self._order_start,
+            ev.LeaseRenewed: self._order_renewal,
+            ev.RunStopAsked: self._order_stop,
+            ev.FaultInjected: self._order_kill,
+            ev.JobRequeued: self._wake_for_queue,
+            ev.JobSubmitted: self._wake_for_start,
+        }
+
+    def take_over(self, now_ms: int, epoch: int) -> None:
+        """Become the writer: hear what happened to the runs meanwhile, and send again what is still due."""
+        self._now_ms = self.state.now_ms = max(now_ms, self._now_ms)
+        self._record(ev.LeaderChanged(epoch))
+        for event in self._world.survey(tuple(self.state.runs)):
+            self._ears[type(event)](event)
+        self._write()
+        self._world.act(tuple(self.commands_due()))
+
+    def commands_due(self) -> Iterable[cmd.Command]:
+        """The orders that the state implies, for a world that may not have got them."""
+        for run in self.state.runs.values():
+            if not run.started_ms:
+                yield self._start(run)
+            else:
+                yield cmd.RenewLease(run.run, run.lease_until_ms)
+            if run.stop_why:
+                yield cmd.StopRun(run.run, run.stop_why, run.kill_at_ms)
+
+    def turn(self) -> int:
+        """Wait for the next instant, live through it, and say when it was."""
+        agenda = self._agenda
+        now_ms, inputs = self._world.wait(agenda.next_ms())
+        assert now_ms >= self._now_ms, f"time went back from {self._now_ms} to {now_ms}"
+        self._now_ms = self.state.now_ms = now_ms
+        ears = self._ears
+        for item in inputs:
+            ears[type(item)](item)
+        if agenda.heap[0][0] <= now_ms:
+            self._do_what_is_due(now_ms)
+        plan, self._memo = decide(self.state.view, self._memo, now_ms)
+        if plan is not NOTHING:
+            self._commit(plan, now_ms)
+        if self._events or self._taken:
+            self._write()
+        return now_ms
+
+    # -- one instant --------------------------------------------------------------------------------------
+
+    def _answer(self, asked: Asked) -> None:
+        refusal = ""
+        try:
+            self._record_all(answer(self.state, asked.request, self._now_ms, self._terms))
+        except StarverseError as error:
+            refusal = str(error)
+        if asked.id:
+            self._taken.append(Taken(asked.id, refusal))
+
+    # What is heard of the world is a fact, but it may be late or heard twice: echoes of runs that are over,
+    # and repetitions, end in the methods below.
+
+    def _run_started(self, event: ev.RunStarted) -> None:
+        run = self.state.runs.get(event.run)
+        if run and not run.started_ms:
+            self._record(event)
+            job = self.state.jobs[run.job]
+            limit_ms = run.started_ms + job.spec.time_limit_ms - job.ran_ms
+            if limit_ms < run.lease_until_ms:  # else the renewal comes first, and looks again
+                self._agenda.add(limit_ms, event.run)
+
+    def _run_ended(self, event: ev.RunEnded) -> None:
+        run = self.state.runs.get(event.run)
+        if run:
+            self._record_all(rules.ended(self.state, run, event, self._now_ms))
+
+    def _run_resumed(self, event: ev.RunResumed) -> None:
+        run = self.state.runs.get(event.run)
+        if run and run.started_ms and not run.resumed:
+            self._record_all(rules.resumed(run, event))
+
+    def _checkpoint_saved(self, event: ev.CheckpointSaved) -> None:
+        run = self.state.runs.get(event.run)
+        if run and run.started_ms and event.happened_ms > run.checkpoint_ms:
+            self._record(event)
+
+    def _node_joined(self, event: ev.NodeJoined) -> None:
+        node = self.state.nodes.get(event.node)
+        if node is None or node.lost or node.cards != event.cards:
+            self._record(event)
+
+    def _node_lost(self, event: ev.NodeLost) -> None:
+        node = self.state.nodes.get(event.node)
+        if node is None or node.lost:
+            return
+        self._record(event)
+        for run in tuple(self.state.runs.values()):
+            if any(share.node == event.node for share in run.shares):
+                text = f"node {event.node} was lost"
+                self._run_ended(ev.RunEnded(run.run, event.happened_ms, "lost", text=text))
+
+    def _do_what_is_due(self, now_ms: int) -> None:
+        state = self.state
+        for subject in self._agenda.take_due(now_ms):
+            if subject == MIDNIGHT:
+                for run in state.runs.values():
+                    self._record_all(rules.charges_to_midnight(run, now_ms))
+            elif subject in state.runs:
+                run = state.runs[subject]
+                self._record_all(rules.due(state, run, now_ms, self._terms))
+                self._agenda.add(max(rules.wake_of(state, run, self._terms), now_ms + 1), subject)
+        state.release(now_ms)
+
+    def _commit(self, plan: Plan, now_ms: int) -> None:
+        """Make the decisions true. The state is the one they were made on, so none of them can be stale."""
+        state = self.state
+        for place in plan.places:
+            self._record_all(rules.placed(state, place, now_ms))
+        for unpaid in plan.unpaid:
+            has, needs = format_yuan(unpaid.has), format_yuan(unpaid.needs)
+            why = f"The wallet holds {has}; the shortest lease needs {needs}."
+            self._record(ev.JobPaused(unpaid.job, why, "wallet"))
+
+    def _record(self, event: Any) -> None:
+        """Fold an event, put it down for the journal, and derive the order it gives."""
+        self._record_all((event,))
+
+    def _record_all(self, facts: Iterable[Any]) -> None:
+        """Record events one by one: each is folded before the next is asked for."""
+        folds = self._folds
+        follow_ups = self._follow_ups
+        put_down = self._events.append
+        for event in facts:
+            kind = type(event)
+            folds[kind](event)
+            put_down(event)
+            if kind in follow_ups:
+                follow_ups[kind](event)
+
+    # What follows at once from a recorded decision: the order it gives, or the wake-up it needs.
+
+    def _order_start(self, event: ev.RunPlaced) -> None:
+        run = self.state.runs[event.run]
+        self._commands.append(self._start(run))
+        self._agenda.add(rules.wake_of(self.state, run, self._terms), event.run)
+
+    def _order_renewal(self, event: ev.LeaseRenewed) -> None:
+        self._commands.append(cmd.RenewLease(event.run, event.until_ms))
+
+    def _order_stop(self, event: ev.RunStopAsked) -> None:
+        self._commands.append(cmd.StopRun(event.run, event.why, event.kill_at_ms))
+
+    def _order_kill(self, event: ev.FaultInjected) -> None:
+        self._commands.append(cmd.KillRank(event.run, event.rank))
+
+    def _wake_for_queue(self, event: ev.JobRequeued) -> None:
+        if event.not_before_ms > self._now_ms:
+            self._agenda.add(event.not_before_ms, event.job)
+
+    def _wake_for_start(self, event: ev.JobSubmitted) -> None:
+        if event.spec.earliest_start_ms > self._now_ms:
+            self._agenda.add(event.spec.earliest_start_ms, event.spec.job)
+
+    def _start(self, run: Run) -> cmd.StartRun:
+        job = self.state.jobs[run.job]
+        return cmd.StartRun(
+            run.run,
+            run.job,
+            run.tenant,
+            job.attempts - 1,
+            job.spec.kind,
+            run.shares,
+            run.lease_until_ms,
+            self._terms.grace_ms,
+            job.spec.work,
+        )
+
+    def _write(self) -> None:
+        """Make the instant durable, then let its orders go out."""
+        events, taken = self._events, self._taken
+        self._events, self._taken = [], []
+        self.state.heard(len(events))
+        self._journal.append(self._now_ms, events, taken)
+        if self._commands:
+            commands, self._commands = self._commands, []
+            self._world.act(commands)

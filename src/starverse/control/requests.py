@@ -1,0 +1,99 @@
+"""What the loop answers to what people ask: events, or one sentence of refusal."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from starverse.control import rules
+from starverse.control.state import State
+from starverse.model import events as ev
+from starverse.model import requests as rq
+from starverse.model.errors import NotFound, Refused
+from starverse.money import ledger
+from starverse.money.lease import LeaseTerms
+
+
+def answer(state: State, request: rq.Request, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    """The events a request leads to. Raises NotFound or Refused before the first of them, or not at all."""
+    return _ANSWERS[type(request)](state, request, now_ms, terms)
+
+
+def _open_tenant(state: State, ask: rq.OpenTenant, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    if ledger.WALLET + ask.tenant in state.accounts:
+        raise Refused(f"Tenant {ask.tenant} has a wallet already.")
+    yield ev.TenantOpened(ask.tenant)
+    if ask.trial_credit > 0:
+        yield ledger.trial(ask.tenant, ask.trial_credit)
+
+
+def _top_up(state: State, ask: rq.TopUp, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    if ledger.WALLET + ask.tenant not in state.accounts:
+        raise NotFound(f"There is no wallet of tenant {ask.tenant}.")
+    if ask.amount <= 0:
+        raise Refused("A top-up must be more than nothing.")
+    yield ledger.top_up(ask.tenant, ask.amount, ask.note)
+    yield from rules.wallet_grew(state, ask.tenant)
+
+
+def _set_price(state: State, ask: rq.SetPrice, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    if ask.price < 0:
+        raise Refused("A price cannot be negative.")
+    yield ev.PriceSet(ask.kind, ask.price, ask.from_ms)
+
+
+def _submit(state: State, ask: rq.SubmitJob, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    if ask.spec.job in state.jobs:
+        raise Refused(f"Job {ask.spec.job} was submitted already.")
+    yield ev.JobSubmitted(ask.spec)
+
+
+def _stop(state: State, ask: rq.StopJob, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    job = state.jobs.get(ask.job)
+    if job is None:
+        raise Refused(f"Job {ask.job} has ended already.")
+    yield ev.JobStopAsked(ask.job, ask.by)
+    if job.phase in ("waiting", "paused"):
+        yield ev.JobEnded(ask.job, "stopped", "stopped on request")
+    elif job.phase in ("starting", "running"):
+        yield rules.stop(state.runs[job.run], "person", now_ms, terms)
+
+
+def _resume(state: State, ask: rq.ResumeJob, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    job = state.jobs.get(ask.job)
+    if job is None or job.phase != "paused":
+        raise Refused(f"Job {ask.job} is not paused.")
+    yield ev.JobRequeued(ask.job, "resumed on request")
+
+
+def _cordon(state: State, ask: rq.CordonNode, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    if ask.node not in state.nodes:
+        raise NotFound(f"There is no node {ask.node}.", "`starverse nodes` lists them.")
+    yield ev.NodeCordoned(ask.node, ask.by, ask.drain)
+    if ask.drain:
+        for run in tuple(state.runs.values()):
+            if not run.stop_why and any(share.node == ask.node for share in run.shares):
+                yield rules.stop(run, "drain", now_ms, terms)
+
+
+def _uncordon(state: State, ask: rq.UncordonNode, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    if ask.node not in state.nodes:
+        raise NotFound(f"There is no node {ask.node}.", "`starverse nodes` lists them.")
+    yield ev.NodeUncordoned(ask.node, ask.by)
+
+
+def _inject(state: State, ask: rq.InjectFault, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    if ask.run not in state.runs:
+        raise Refused(f"Run {ask.run} is not running.")
+    yield ev.FaultInjected(ask.run, ask.rank, ask.by)
+
+
+_ANSWERS: dict[type, Callable[[State, Any, int, LeaseTerms], Iterator[ev.Event]]] = {
+    rq.OpenTenant: _open_tenant,
+    rq.TopUp: _top_up,
+    rq.SetPrice: _set_price,
+    rq.SubmitJob: _submit,
+    rq.StopJob: _stop,
+    rq.ResumeJob: _resume,
+    rq.CordonNode: _cordon,
+    rq.UncordonNode: _uncordon,
+    rq.InjectFault: _inject,
+}

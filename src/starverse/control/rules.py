@@ -1,0 +1,238 @@
+"""What follows from what happened: pure rules from the state and one fact to the events it leads to."""
+
+from collections.abc import Iterator
+
+from starverse.control.state import Job, Run, State
+from starverse.model import events as ev
+from starverse.model.job import StopWhy
+from starverse.model.units import CARD, DAY_MS, SECOND_MS
+from starverse.money import ledger
+from starverse.money.lease import LeaseTerms, lease_for
+from starverse.money.meter import affordable_ms, cost, hold_for
+from starverse.scheduler.plan import Place
+from starverse.train.contract import EXIT_NO_SPACE, EXIT_SAVED
+
+BACKOFF_MS = (1 * SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS, 60 * SECOND_MS)
+"""How long a job that failed waits before its next try: longer each time, the last one over and over."""
+
+PLATFORM_FAULTS_FREE = 3
+"""So many faults of the platform in a row, without a checkpoint between, are followed by a run at once."""
+
+PLATFORM_FAULTS_MAX = 50
+"""After so many the job ends: something is wrong that running it again does not cure."""
+
+RENEWAL_LEAST_MS = 1 * SECOND_MS
+"""A lease is not renewed for less."""
+
+
+def placed(state: State, place: Place, now_ms: int) -> Iterator[ev.Event]:
+    """A decision to place, once more checked against the state, as events: the run, and the hold for it."""
+    job = state.jobs[place.job]
+    run = f"{place.job}.{job.attempts}"
+    yield ev.RunPlaced(run, place.job, job.attempts, place.shares, now_ms + place.lease_ms)
+    if place.hold:
+        yield ledger.hold(job.spec.tenant, place.job, run, place.hold)
+
+
+# -- metering ---------------------------------------------------------------------------------------------
+
+
+def charges_to_midnight(run: Run, until_ms: int) -> Iterator[ev.Posted]:
+    """The charges of a run that are due at each UTC midnight up to `until_ms`."""
+    if not run.started_ms:
+        return
+    while (midnight := (run.posted_ms // DAY_MS + 1) * DAY_MS) <= until_ms:
+        due = cost(run.price, run.milli_cards, midnight - run.started_ms) - run.charged
+        yield ledger.charge(run.tenant, run.job, run.run, due, _meter(run, run.posted_ms, midnight))
+
+
+def _meter(run: Run, from_ms: int, to_ms: int) -> ledger.Meter:
+    return (to_ms - from_ms) * run.milli_cards // CARD, from_ms, to_ms
+
+
+def settled(run: Run, ended_ms: int) -> ev.Posted | None:
+    """The last charge of a run and the release of what is left; None if nothing was held or used."""
+    if not run.started_ms:
+        return ledger.release(run.tenant, run.job, run.run, run.held) if run.held else None
+    due = cost(run.price, run.milli_cards, ended_ms - run.started_ms) - run.charged
+    return ledger.settle(
+        run.tenant, run.job, run.run, due, run.held, _meter(run, run.posted_ms, max(ended_ms, run.posted_ms))
+    )
+
+
+def _credit(run: Run, from_ms: int, to_ms: int, note: str) -> Iterator[ev.Posted]:
+    from_ms = max(from_ms, run.started_ms, run.credited_ms)
+    if from_ms < to_ms:
+        amount = cost(run.price, run.milli_cards, to_ms - from_ms)
+        yield ledger.credit(run.tenant, run.job, run.run, amount, _meter(run, from_ms, to_ms), note)
+
+
+def resumed(run: Run, event: ev.RunResumed) -> Iterator[ev.Event]:
+    """A run takes its first step: what its start cost is given back if a platform fault made it so."""
+    yield event
+    if run.repays:
+        yield from _credit(
+            run, run.started_ms, _within(run, event.happened_ms), "start after a platform fault"
+        )
+
+
+# -- the end of a run -------------------------------------------------------------------------------------
+
+
+def _within(run: Run, happened_ms: int) -> int:
+    """A time brought into the life of the run: paid time never outlives the lease."""
+    return max(run.started_ms, run.posted_ms, min(happened_ms, run.lease_until_ms))
+
+
+def is_platform_fault(run: Run, event: ev.RunEnded) -> bool:
+    """Whether the platform answers for this end: the run vanished, never started, or was shot on purpose."""
+    if run.stop_why:
+        return False
+    return event.how in ("lost", "unstarted") or (run.injected and event.how == "signal")
+
+
+def ended(state: State, run: Run, event: ev.RunEnded, now_ms: int) -> Iterator[ev.Event]:
+    """All that the end of a run leads to: its bill, the end itself, and what becomes of the job.
+
+    The bill comes first, because a run that is over holds no money. Generators here are read event by event,
+    each applied before the next is asked for: every line sees the state as the one before left it.
+    """
+    job = state.jobs[run.job]
+    end_ms = _within(run, event.happened_ms) if run.started_ms else event.happened_ms
+    fault = is_platform_fault(run, event)
+    if end_ms - run.posted_ms > DAY_MS or end_ms // DAY_MS != run.posted_ms // DAY_MS:
+        yield from charges_to_midnight(run, end_ms - 1)
+    posting = settled(run, end_ms)
+    if posting:
+        yield posting
+    if fault and run.started_ms:
+        yield from _credit(run, run.checkpoint_ms, end_ms, "work lost to a platform fault")
+    yield (
+        event
+        if end_ms == event.happened_ms
+        else ev.RunEnded(event.run, end_ms, event.how, event.code, event.rank, event.text)
+    )
+    yield _next(state, job, run, event, fault, now_ms)
+    if state.paused.get(run.tenant):
+        yield from wallet_grew(state, run.tenant)
+
+
+def _next(state: State, job: Job, run: Run, event: ev.RunEnded, fault: bool, now_ms: int) -> ev.Event:
+    """What becomes of a job whose run has ended."""
+    name = run.job
+    finished = event.how == "exit" and event.code == 0
+    if finished:
+        return ev.JobEnded(name, "done")
+    if job.stop_asked or run.stop_why == "person":
+        return ev.JobEnded(name, "stopped", "stopped on request")
+    if run.stop_why == "time-limit":
+        return ev.JobEnded(name, "expired", "its time limit is used up")
+    if run.stop_why == "wallet":
+        return ev.JobPaused(
+            name, "The wallet is empty. Top up, and it goes on from its checkpoint.", "wallet"
+        )
+    if run.stop_why:
+        return ev.JobRequeued(name, f"asked to leave: {run.stop_why}")
+    if fault:
+        if job.platform_faults >= PLATFORM_FAULTS_MAX:
+            return ev.JobEnded(
+                name, "failed", f"{PLATFORM_FAULTS_MAX} platform faults in a row: {_how(event)}"
+            )
+        late = job.platform_faults - PLATFORM_FAULTS_FREE
+        wait_ms = BACKOFF_MS[min(late, len(BACKOFF_MS) - 1)] if late >= 0 else 0
+        return ev.JobRequeued(
+            name, f"platform fault: {_how(event)}", now_ms + wait_ms if wait_ms else 0, platform=True
+        )
+    if event.how == "lease":
+        paid = _can_pay(state, job)
+        why = "its lease ran out while the server was away" if paid else "its lease ran out"
+        return ev.JobRequeued(name, why, platform=paid)
+    if event.code == EXIT_SAVED and event.how == "exit":
+        return ev.JobRequeued(name, "it saved and asked to go on")
+    if event.code == EXIT_NO_SPACE and event.how == "exit":
+        return ev.JobPaused(
+            name,
+            "No space for a checkpoint; the one before is valid. Free space, then resume it.",
+            "no-space",
+        )
+    if job.retries_used >= job.spec.retries:
+        return ev.JobEnded(name, "failed", f"{_how(event)}, {job.attempts} runs tried")
+    wait_ms = BACKOFF_MS[min(job.retries_used, len(BACKOFF_MS) - 1)]
+    return ev.JobRequeued(name, f"{_how(event)}, tried again", now_ms + wait_ms, retried=True)
+
+
+def _how(event: ev.RunEnded) -> str:
+    who = f"rank {event.rank} " if event.rank >= 0 else ""
+    text = f": {event.text.strip().splitlines()[-1][:200]}" if event.text.strip() else ""
+    if event.how == "exit":
+        return f"{who}exit code {event.code}"
+    if event.how == "signal":
+        return f"{who}killed by signal {event.code}"
+    return f"the run {'vanished' if event.how == 'lost' else 'could not be started'}{text}"
+
+
+# -- leases and limits ------------------------------------------------------------------------------------
+
+
+def wake_of(state: State, run: Run, terms: LeaseTerms) -> int:
+    """When something is next due for a run: its renewal, its last moment to save, or its time limit."""
+    if run.stop_why:
+        return run.lease_until_ms + DAY_MS
+    due_ms = max(run.lease_until_ms - terms.window_ms // 2, 0)
+    if due_ms <= state.now_ms:
+        due_ms = run.lease_until_ms - terms.grace_ms
+    if run.started_ms:
+        job = state.jobs[run.job]
+        due_ms = min(due_ms, run.started_ms + job.spec.time_limit_ms - job.ran_ms)
+    return due_ms
+
+
+def due(state: State, run: Run, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    """What is due for a run now: more time if the wallet pays for it, else the order to save and leave."""
+    if run.stop_why:
+        return
+    job = state.jobs[run.job]
+    if run.started_ms and now_ms >= run.started_ms + job.spec.time_limit_ms - job.ran_ms:
+        yield stop(run, "time-limit", now_ms, terms)
+        return
+    if now_ms >= run.lease_until_ms - terms.window_ms // 2:
+        yield from _renewed(state, run, now_ms, terms)
+    if now_ms >= run.lease_until_ms - terms.grace_ms:
+        yield stop(run, "wallet", now_ms, terms)
+
+
+def _renewed(state: State, run: Run, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    """A lease as long as the wallet pays for, up to the window; nothing if that is hardly any longer."""
+    until_ms = now_ms + terms.window_ms
+    if run.price:
+        paid_ms = run.started_ms or now_ms
+        covered = run.held + run.charged
+        money = state.accounts.get(ledger.WALLET + run.tenant, 0)
+        longest_ms = paid_ms + affordable_ms(covered + money, run.price, run.milli_cards)
+        until_ms = min(until_ms, longest_ms)
+    if until_ms - run.lease_until_ms < RENEWAL_LEAST_MS:
+        return
+    yield ev.LeaseRenewed(run.run, until_ms)
+    if run.price:
+        more = hold_for(run.price, run.milli_cards, until_ms - paid_ms) - covered
+        if more > 0:
+            yield ledger.hold(run.tenant, run.job, run.run, more)
+
+
+def stop(run: Run, why: StopWhy, now_ms: int, terms: LeaseTerms) -> ev.RunStopAsked:
+    """The order to save and leave, with the grace that is left within the lease."""
+    return ev.RunStopAsked(run.run, why, min(now_ms + terms.grace_ms, run.lease_until_ms))
+
+
+def wallet_grew(state: State, tenant: str) -> Iterator[ev.Event]:
+    """Jobs that waited for money and can now be paid for stand in the queue again."""
+    for name in tuple(state.paused.get(tenant, ())):
+        job = state.jobs[name]
+        if job.pause == "wallet" and _can_pay(state, job):
+            yield ev.JobRequeued(name, "the wallet can pay again")
+
+
+def _can_pay(state: State, job: Job) -> bool:
+    spec = job.spec
+    money = state.accounts.get(ledger.WALLET + spec.tenant, 0)
+    return bool(lease_for(money, spec.price, spec.cards_min, state.view.terms)[0])

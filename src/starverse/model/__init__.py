@@ -1,0 +1,1 @@
+"""What things are: units, jobs, tenants, events, requests, commands and errors."""

@@ -1,0 +1,32 @@
+"""Which cards a run has."""
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+
+class Share(Struct, frozen=True, gc=False, array_like=True):
+    """Cards of one node: `mask` is a bit set of their indices on the node."""
+
+    node: str
+    mask: int
+
+    @classmethod
+    def of(cls, node: str, cards: Iterable[int]) -> "Share":
+        """The share of these card indices."""
+        return cls(node, sum(1 << card for card in set(cards)))
+
+    @property
+    def cards(self) -> tuple[int, ...]:
+        """The card indices, lowest first."""
+        return tuple(card for card in range(self.mask.bit_length()) if self.mask >> card & 1)
+
+    @property
+    def count(self) -> int:
+        """How many cards these are."""
+        return self.mask.bit_count()
+
+
+def card_count(shares: Iterable[Share]) -> int:
+    """Whole cards in an allocation."""
+    return sum(share.mask.bit_count() for share in shares)

@@ -1,0 +1,112 @@
+"""What a job asks for, and the lives of jobs and runs as tables."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from starverse.model.units import CARD, DAY_MS
+
+Priority = Literal["reserved", "on-demand", "preemptible"]
+"""The priority class of a job, from the one that waits least to the one that yields first."""
+
+Launch = Literal["per-card", "once"]
+"""Whether the command is started on every card of the run (as torchrun does) or once for all of them."""
+
+TIME_LIMIT_DEFAULT_MS: dict[Priority, int] = {
+    "reserved": 30 * DAY_MS,
+    "on-demand": 7 * DAY_MS,
+    "preemptible": 30 * DAY_MS,
+}
+"""The running time a job may use, over all its runs, when it does not say."""
+
+RETRIES_DEFAULT = 2
+
+
+class Work(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a job runs: the command, where it finds its files, and what it sees around it.
+
+    `snapshot` names the manifest of the submitted directory; `secrets` are names, never values.
+    """
+
+    command: tuple[str, ...] = ()
+    launch: Launch = "once"
+    snapshot: str = ""
+    image: str = ""
+    environment: tuple[tuple[str, str], ...] = ()
+    secrets: tuple[str, ...] = ()
+
+
+class Role(Struct, frozen=True, gc=False, omit_defaults=True):
+    """One of several kinds of member in a gang: so many cards running this work."""
+
+    name: str
+    cards: int
+    work: Work = Work()
+
+
+class After(Struct, frozen=True, gc=False, omit_defaults=True):
+    """A job that must have ended before this one starts; with `ok`, ended well."""
+
+    job: str
+    ok: bool = True
+
+
+class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What was asked for; lives across faults and never changes.
+
+    `cards_min` and `cards_max` are milli-cards; `price` is micro-yuan per card-hour, the one shown at submit.
+    """
+
+    job: str
+    tenant: str
+    cards_min: int = CARD
+    cards_max: int = CARD
+    kind: str = "cpu"
+    price: int = 0
+    time_limit_ms: int = TIME_LIMIT_DEFAULT_MS["on-demand"]
+    retries: int = RETRIES_DEFAULT
+    priority: Priority = "on-demand"
+    project: str = ""
+    owner: str = ""
+    name: str = ""
+    work: Work = Work()
+    roles: tuple[Role, ...] = ()
+    array: str = ""
+    array_index: int = 0
+    after: tuple[After, ...] = ()
+    earliest_start_ms: int = 0
+
+
+Phase = Literal["waiting", "starting", "running", "stopping", "settling", "paused", "ended"]
+
+JOB_LIFE: dict[tuple[Phase, str], Phase] = {
+    ("waiting", "RunPlaced"): "starting",
+    ("waiting", "JobPaused"): "paused",
+    ("waiting", "JobEnded"): "ended",
+    ("paused", "JobRequeued"): "waiting",
+    ("paused", "JobEnded"): "ended",
+    ("starting", "RunStarted"): "running",
+    ("starting", "RunStopAsked"): "stopping",
+    ("starting", "RunEnded"): "settling",
+    ("running", "RunStopAsked"): "stopping",
+    ("running", "RunEnded"): "settling",
+    ("stopping", "RunStarted"): "stopping",
+    ("stopping", "RunEnded"): "settling",
+    ("settling", "JobRequeued"): "waiting",
+    ("settling", "JobPaused"): "paused",
+    ("settling", "JobEnded"): "ended",
+}
+"""The life of a job: what may happen in each phase, and the phase it leads to.
+
+`settling` lasts for an instant only: what becomes of the job is in the same transaction as the run's end.
+"""
+
+Outcome = Literal["done", "failed", "stopped", "expired"]
+"""How a job ended: by itself and well, by itself and badly, by a person, at its time limit."""
+
+StopWhy = Literal["person", "wallet", "time-limit", "drain"]
+"""Why a run was asked to stop."""
+
+How = Literal["exit", "signal", "lease", "lost", "unstarted"]
+"""How a run ended: by an exit code, by a signal, because its lease ran out, because it vanished
+(node, server or shim died), or because it could not be started at all."""

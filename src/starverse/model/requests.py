@@ -1,0 +1,80 @@
+"""All that people can ask the loop for; it answers with events, or with one sentence of refusal."""
+
+from msgspec import Struct
+
+from starverse.model.job import JobSpec
+
+
+class _Request(Struct, frozen=True, gc=False, omit_defaults=True):
+    pass
+
+
+class OpenTenant(_Request, frozen=True, tag=True):
+    """Give a new tenant a wallet with `trial_credit` micro-yuan in it."""
+
+    tenant: str
+    trial_credit: int = 0
+
+
+class TopUp(_Request, frozen=True, tag=True):
+    """Add money to a wallet; `note` says where it came from."""
+
+    tenant: str
+    amount: int
+    note: str = ""
+
+
+class SetPrice(_Request, frozen=True, tag=True):
+    """From `from_ms` on, a card of this kind costs `price` micro-yuan an hour."""
+
+    kind: str
+    price: int
+    from_ms: int
+
+
+class SubmitJob(_Request, frozen=True, tag=True):
+    """Run this."""
+
+    spec: JobSpec
+
+
+class StopJob(_Request, frozen=True, tag=True):
+    """End the job, with its grace."""
+
+    job: str
+    by: str = ""
+
+
+class ResumeJob(_Request, frozen=True, tag=True):
+    """Let a paused job wait for cards again."""
+
+    job: str
+    by: str = ""
+
+
+class CordonNode(_Request, frozen=True, tag=True):
+    """Let no new runs come to the node; with `drain`, ask those there to leave."""
+
+    node: str
+    by: str = ""
+    drain: bool = False
+
+
+class UncordonNode(_Request, frozen=True, tag=True):
+    """Let runs come to the node again."""
+
+    node: str
+    by: str = ""
+
+
+class InjectFault(_Request, frozen=True, tag=True):
+    """Kill one rank of a run, to see what happens."""
+
+    run: str
+    rank: int
+    by: str = ""
+
+
+Request = (
+    OpenTenant | TopUp | SetPrice | SubmitJob | StopJob | ResumeJob | CordonNode | UncordonNode | InjectFault
+)

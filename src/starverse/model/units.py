@@ -1,0 +1,79 @@
+"""The integers everything is counted in, and how a person reads and writes them."""
+
+import re
+
+from starverse.model.errors import BadInput
+
+CARD = 1000
+"""Milli-cards in one card."""
+
+SECOND_MS = 1000
+MINUTE_MS = 60 * SECOND_MS
+HOUR_MS = 60 * MINUTE_MS
+DAY_MS = 24 * HOUR_MS
+
+YUAN = 1_000_000
+"""Micro-yuan in one yuan."""
+
+TIME_LIMIT_MAX_MS = 366 * DAY_MS
+CARDS_MAX = 1_000_000
+"""More cards than any cluster has: what is above is a slip of the keyboard."""
+
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?")
+
+
+def parse_duration_ms(text: str) -> int:
+    """Milliseconds of a duration such as `90s`, `1h30m`, `2d` or `3600` (seconds).
+
+    Raises BadInput, with the forms that are understood, for anything else.
+    """
+    text = text.strip()
+    if text.isascii() and text.isdigit() and len(text) < 12:
+        return int(text) * SECOND_MS
+    match = _DURATION.fullmatch(text)
+    if not match or not any(match.groups()) or len(text) > 40:
+        raise BadInput(f"'{text[:40]}' is not a duration.", "Write it like 90s, 30m, 1h30m or 2d.")
+    units_ms = (DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, 1)
+    return sum(int(n) * unit for n, unit in zip(match.groups(), units_ms, strict=True) if n)
+
+
+def format_duration(ms: int) -> str:
+    """A duration as a person says it: `850 ms`, `12.3 s`, `4 min 05 s`, `2 h 30 min`, `3 d 4 h`."""
+    if ms < SECOND_MS:
+        return f"{ms} ms"
+    if ms < MINUTE_MS:
+        return f"{ms / SECOND_MS:.1f} s"
+    if ms < HOUR_MS:
+        return f"{ms // MINUTE_MS} min {ms % MINUTE_MS // SECOND_MS:02d} s"
+    if ms < DAY_MS:
+        return f"{ms // HOUR_MS} h {ms % HOUR_MS // MINUTE_MS:02d} min"
+    return f"{ms // DAY_MS} d {ms % DAY_MS // HOUR_MS} h"
+
+
+def format_yuan(micro_yuan: int, places: int = 4) -> str:
+    """Micro-yuan as yuan, cut towards zero at `places` digits: 1850000 → `¥1.8500`."""
+    sign = "-" if micro_yuan < 0 else ""
+    whole, rest = divmod(abs(micro_yuan), YUAN)
+    return f"{sign}¥{whole:,}.{f'{rest:06d}'[:places]}"
+
+
+def parse_cards(text: str) -> tuple[int, int]:
+    """Milli-cards (least, most) of `4` or `2:8`.
+
+    Raises BadInput for zero, negative, huge, or non-numeric counts, or when the least exceeds the most.
+    """
+    low, colon, high = text.strip().partition(":")
+    counts = []
+    for part in (low, high) if colon else (low, low):
+        if not (part.isascii() and part.isdigit()):
+            raise BadInput(f"'{text[:40]}' is not a number of cards.", "Write 2, or 1:8 for an elastic job.")
+        count = int(part) if len(part) <= 9 else CARDS_MAX + 1
+        if not 1 <= count <= CARDS_MAX:
+            raise BadInput(f"{text[:40]} cards cannot be had.", f"Ask for 1 to {CARDS_MAX:,} cards.")
+        counts.append(count)
+    if counts[0] > counts[1]:
+        raise BadInput(
+            f"{text[:40]} asks for at least {counts[0]} and at most {counts[1]} cards.",
+            "Write the smaller number first.",
+        )
+    return counts[0] * CARD, counts[1] * CARD

@@ -1,0 +1,1 @@
+"""What things cost: prices, postings and metering; pure, on integers."""

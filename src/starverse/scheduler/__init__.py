@@ -1,0 +1,1 @@
+"""Who runs where: pure decisions on a read-only view."""

@@ -1,0 +1,1 @@
+"""The world simulated: a heap of events and a clock that jumps."""

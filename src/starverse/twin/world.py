@@ -1,0 +1,134 @@
+"""The simulated world: a heap of what is still to happen, and a clock that jumps to the next of it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from heapq import heappop, heappush
+
+from msgspec import Struct
+from msgspec.json import Encoder
+
+from starverse.control.ports import Asked, Input, Taken
+from starverse.model import commands as cmd
+from starverse.model import events as ev
+from starverse.model.job import How
+from starverse.model.requests import Request
+from starverse.train.contract import EXIT_SAVED
+
+
+class Fate(Struct, frozen=True, gc=False):
+    """What a run is going to do: start after `start_ms`, end after `work_ms` more, so."""
+
+    work_ms: int
+    start_ms: int = 0
+    how: How = "exit"
+    code: int = 0
+
+
+class World:
+    """Fulfils `control.ports.World`. Time moves only when the loop waits.
+
+    `fate` says what becomes of a run, from its order and the time: the workload, or physics. Equal times are
+    told apart by a counter, so that nothing is left to chance.
+    """
+
+    def __init__(self, start_ms: int, fate: Callable[[cmd.StartRun, int], Fate]) -> None:
+        self.now_ms = start_ms
+        self._fate = fate
+        self._heap: list[tuple[int, int, Input]] = []
+        self._count = 0
+
+    def at(self, at_ms: int, item: Input) -> None:
+        """Let something happen at a time that is not past."""
+        assert at_ms >= self.now_ms, f"{item} at {at_ms} would be before now, {self.now_ms}"
+        self._count += 1
+        heappush(self._heap, (at_ms, self._count, item))
+
+    def ask(self, at_ms: int, request: Request) -> None:
+        """Let a person ask for something."""
+        self.at(at_ms, Asked(0, request))
+
+    def wait(self, until_ms: int | None) -> tuple[int, Sequence[Input]]:
+        """Jump to the next instant at which anything happens, or to `until_ms`."""
+        heap = self._heap
+        if not heap or (until_ms is not None and until_ms < heap[0][0]):
+            if until_ms is not None and until_ms > self.now_ms:
+                self.now_ms = until_ms
+            return self.now_ms, ()
+        now_ms, _, item = heappop(heap)
+        self.now_ms = now_ms
+        heard = [item]
+        while heap and heap[0][0] == now_ms:
+            heard.append(heappop(heap)[2])
+        return now_ms, heard
+
+    def over(self) -> bool:
+        """Whether nothing is left to happen by itself."""
+        return not self._heap
+
+    def act(self, commands: Iterable[cmd.Command]) -> None:
+        """Put on the heap what the orders lead to."""
+        for command in commands:
+            if isinstance(command, cmd.StartRun):
+                self._start(command)
+            elif isinstance(command, cmd.StopRun):
+                self._end(command.run, "exit", EXIT_SAVED)
+            elif isinstance(command, cmd.KillRank):
+                self._end(command.run, "signal", 9)
+
+    def _start(self, command: cmd.StartRun) -> None:
+        run = command.run
+        fate = self._fate(command, self.now_ms)
+        started_ms = self.now_ms + fate.start_ms
+        ended_ms = started_ms + fate.work_ms
+        heappush(self._heap, (started_ms, self._count + 1, ev.RunStarted(run, started_ms)))
+        self._count += 2
+        heappush(self._heap, (ended_ms, self._count, ev.RunEnded(run, ended_ms, fate.how, fate.code)))
+
+    def _end(self, run: str, how: How, code: int) -> None:
+        """End a run before its time; its own end on the heap is then a late echo that the loop ignores."""
+        self.at(self.now_ms, ev.RunEnded(run, self.now_ms, how, code))
+
+    def survey(self, runs: Sequence[str]) -> Sequence[ev.Event]:
+        """Nothing is ever missed here."""
+        return ()
+
+
+class HashJournal:
+    """A journal that keeps nothing but a running hash and a count: equal hashes, equal histories."""
+
+    _BATCH = 256
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._hash = blake2b(digest_size=16)
+        self._rows: list[tuple[int, Sequence[ev.Event]]] = []
+        self._encoder = Encoder()
+
+    def append(self, heard_ms: int, events: Sequence[ev.Event], taken: Sequence[Taken]) -> None:
+        """Fold the rows into the hash, many at a time."""
+        self._rows.append((heard_ms, events))
+        if len(self._rows) >= self._BATCH:
+            self._flush()
+
+    def _flush(self) -> None:
+        self.count += sum(len(events) for _, events in self._rows)
+        self._hash.update(self._encoder.encode_lines(self._rows))
+        self._rows = []
+
+    def digest(self) -> str:
+        """The hash of all that was appended."""
+        self._flush()
+        return self._hash.hexdigest()
+
+
+class ListJournal:
+    """A journal in memory, for tests: (heard_ms, event) in order."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, ev.Event]] = []
+        self.taken: list[Taken] = []
+
+    def append(self, heard_ms: int, events: Sequence[ev.Event], taken: Sequence[Taken]) -> None:
+        """Keep the rows."""
+        self.rows += [(heard_ms, event) for event in events]
+        self.taken += taken
