@@ -1,5 +1,6 @@
 """When the loop wants to be woken: the next moment at which something is due."""
 
+from collections import deque
 from heapq import heapify, heappop, heappush
 
 from starverse.control import rules
@@ -15,50 +16,57 @@ class Agenda:
     """Wake-ups by subject (a run, a waiting job, midnight), earliest first.
 
     Derived from the state and rebuilt with it. A subject may stand here more than once, or be over by the
-    time its turn comes: both do no harm, for what is due is asked of the state. The heap is never empty,
-    because there is always another midnight.
+    time its turn comes: both do no harm, for what is due is asked of the state. Most wake-ups come in order
+    of time, since every lease has the same window: those stand in a line, the others in a heap, which is never
+    empty, because there is always another midnight.
     """
 
     def __init__(self, state: State, terms: LeaseTerms) -> None:
         self._state = state
+        self._runs = state.runs
         now_ms = state.truth.heard_ms
-        self.heap: list[tuple[int, str]] = [(_midnight_after(now_ms), MIDNIGHT)]
-        self.heap += [(rules.wake_of(state, run, terms), run.run) for run in state.runs.values()]
-        self.heap += [
+        self._line: deque[tuple[int, str]] = deque()
+        self._heap: list[tuple[int, str]] = [(_midnight_after(now_ms), MIDNIGHT)]
+        self._heap += [(rules.wake_of(state, run, terms), run.run) for run in state.runs.values()]
+        self._heap += [
             (job.not_before_ms, name)
             for name, job in state.jobs.items()
             if job.phase == "waiting" and job.not_before_ms > now_ms
         ]
-        heapify(self.heap)
+        heapify(self._heap)
 
     def add(self, at_ms: int, subject: str) -> None:
         """Wake for this subject then."""
-        heappush(self.heap, (at_ms, subject))
+        line = self._line
+        if not line or line[-1][0] <= at_ms:
+            line.append((at_ms, subject))
+        else:
+            heappush(self._heap, (at_ms, subject))
 
     def next_ms(self) -> int | None:
         """The earliest wake-up of a subject that is alive; None when nothing is, for nothing is due then."""
-        heap = self.heap
-        runs = self._state.runs
-        while (subject := heap[0][1]) not in runs:
-            if subject == MIDNIGHT:
-                if not self._state.runs and not self._state.delayed:
-                    return None
-                break
-            if subject in self._state.jobs:
-                break
+        line, heap, runs, jobs = self._line, self._heap, self._runs, self._state.jobs
+        while line and line[0][1] not in runs and line[0][1] not in jobs:
+            line.popleft()
+        while (subject := heap[0][1]) != MIDNIGHT and subject not in runs and subject not in jobs:
             heappop(heap)
+        if line and line[0][0] <= heap[0][0]:
+            return line[0][0]
+        if heap[0][1] == MIDNIGHT and not runs and not line:
+            return None
         return heap[0][0]
 
     def take_due(self, now_ms: int) -> list[str]:
         """The subjects that are due, each once, in order of time."""
-        heap = self.heap
-        due: dict[str, None] = {}
+        line, heap = self._line, self._heap
+        due: list[tuple[int, str]] = []
+        while line and line[0][0] <= now_ms:
+            due.append(line.popleft())
         while heap[0][0] <= now_ms:
-            subject = heappop(heap)[1]
-            if subject == MIDNIGHT:
+            due.append(heappop(heap))
+            if due[-1][1] == MIDNIGHT:
                 heappush(heap, (_midnight_after(now_ms), MIDNIGHT))
-            due[subject] = None
-        return list(due)
+        return list(dict.fromkeys(subject for _, subject in sorted(due)))
 
 
 def _midnight_after(now_ms: int) -> int:

@@ -34,7 +34,6 @@ class Controller:
         self._memo: Memo = {}
         self._folds = state.folds
         self._agenda = Agenda(state, self._terms)
-        self._now_ms = state.truth.heard_ms
         self._taken: list[Taken] = []
         self._events: list[ev.Event] = []
         self._commands: list[cmd.Command] = []
@@ -59,7 +58,7 @@ class Controller:
 
     def take_over(self, now_ms: int, epoch: int) -> None:
         """Become the writer: hear what happened to the runs meanwhile, and send again what is still due."""
-        self._now_ms = self.state.now_ms = max(now_ms, self._now_ms)
+        self.state.now_ms = max(now_ms, self.state.now_ms)
         self._record(ev.LeaderChanged(epoch))
         for event in self._world.survey(tuple(self.state.runs)):
             self._ears[type(event)](event)
@@ -79,17 +78,22 @@ class Controller:
     def turn(self) -> int:
         """Wait for the next instant, live through it, and say when it was."""
         agenda = self._agenda
-        now_ms, inputs = self._world.wait(agenda.next_ms())
-        assert now_ms >= self._now_ms, f"time went back from {self._now_ms} to {now_ms}"
-        self._now_ms = self.state.now_ms = now_ms
+        state = self.state
+        due_ms = agenda.next_ms()
+        now_ms, inputs = self._world.wait(due_ms)
+        assert now_ms >= state.now_ms, f"time went back from {state.now_ms} to {now_ms}"
+        state.now_ms = now_ms
         ears = self._ears
         for item in inputs:
             ears[type(item)](item)
-        if agenda.heap[0][0] <= now_ms:
+        if due_ms is not None and due_ms <= now_ms:
             self._do_what_is_due(now_ms)
-        plan, self._memo = decide(self.state.view, self._memo, now_ms)
-        if plan is not NOTHING:
-            self._commit(plan, now_ms)
+        view = state.view
+        if view.stirred:
+            view.stirred = False
+            plan, self._memo = decide(view, self._memo, now_ms)
+            if plan is not NOTHING:
+                self._commit(plan, now_ms)
         if self._events or self._taken:
             self._write()
         return now_ms
@@ -99,7 +103,7 @@ class Controller:
     def _answer(self, asked: Asked) -> None:
         refusal = ""
         try:
-            self._record_all(answer(self.state, asked.request, self._now_ms, self._terms))
+            self._record_all(answer(self.state, asked.request, self.state.now_ms, self._terms))
         except StarverseError as error:
             refusal = str(error)
         if asked.id:
@@ -120,7 +124,7 @@ class Controller:
     def _run_ended(self, event: ev.RunEnded) -> None:
         run = self.state.runs.get(event.run)
         if run:
-            self._record_all(rules.ended(self.state, run, event, self._now_ms))
+            self._record_all(rules.ended(self.state, run, event, self.state.now_ms))
 
     def _run_resumed(self, event: ev.RunResumed) -> None:
         run = self.state.runs.get(event.run)
@@ -202,11 +206,11 @@ class Controller:
         self._commands.append(cmd.KillRank(event.run, event.rank))
 
     def _wake_for_queue(self, event: ev.JobRequeued) -> None:
-        if event.not_before_ms > self._now_ms:
+        if event.not_before_ms > self.state.now_ms:
             self._agenda.add(event.not_before_ms, event.job)
 
     def _wake_for_start(self, event: ev.JobSubmitted) -> None:
-        if event.spec.earliest_start_ms > self._now_ms:
+        if event.spec.earliest_start_ms > self.state.now_ms:
             self._agenda.add(event.spec.earliest_start_ms, event.spec.job)
 
     def _start(self, run: Run) -> cmd.StartRun:
@@ -227,8 +231,10 @@ class Controller:
         """Make the instant durable, then let its orders go out."""
         events, taken = self._events, self._taken
         self._events, self._taken = [], []
-        self.state.heard(len(events))
-        self._journal.append(self._now_ms, events, taken)
+        truth = self.state.truth
+        truth.seq += len(events)
+        truth.heard_ms = now_ms = self.state.now_ms
+        self._journal.append(now_ms, events, taken)
         if self._commands:
             commands, self._commands = self._commands, []
             self._world.act(commands)

@@ -7,9 +7,17 @@ from starverse.control import rules
 from starverse.control.state import State
 from starverse.model import events as ev
 from starverse.model import requests as rq
+from starverse.model.allocation import card_count
 from starverse.model.errors import NotFound, Refused
+from starverse.model.units import CARD, CARDS_MAX, YUAN, format_yuan
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms
+
+TOP_UP_MAX = 1_000_000_000 * YUAN
+"""What is above is a slip of the keyboard, and all wallets together stay far below 2^63 micro-yuan."""
+
+PRICE_MAX = 1_000_000 * YUAN
+"""A card-hour that costs more is a slip of the keyboard."""
 
 
 def answer(state: State, request: rq.Request, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
@@ -28,22 +36,31 @@ def _open_tenant(state: State, ask: rq.OpenTenant, now_ms: int, terms: LeaseTerm
 def _top_up(state: State, ask: rq.TopUp, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
     if ledger.WALLET + ask.tenant not in state.accounts:
         raise NotFound(f"There is no wallet of tenant {ask.tenant}.")
-    if ask.amount <= 0:
-        raise Refused("A top-up must be more than nothing.")
+    if not 0 < ask.amount <= TOP_UP_MAX:
+        raise Refused(f"A top-up must be more than nothing and at most {format_yuan(TOP_UP_MAX)}.")
     yield ledger.top_up(ask.tenant, ask.amount, ask.note)
     yield from rules.wallet_grew(state, ask.tenant)
 
 
 def _set_price(state: State, ask: rq.SetPrice, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
-    if ask.price < 0:
-        raise Refused("A price cannot be negative.")
+    if not 0 <= ask.price <= PRICE_MAX:
+        raise Refused(f"A price must be from nothing to {format_yuan(PRICE_MAX)} a card-hour.")
     yield ev.PriceSet(ask.kind, ask.price, ask.from_ms)
 
 
 def _submit(state: State, ask: rq.SubmitJob, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
-    if ask.spec.job in state.jobs:
-        raise Refused(f"Job {ask.spec.job} was submitted already.")
-    yield ev.JobSubmitted(ask.spec)
+    spec = ask.spec
+    if spec.job in state.jobs:
+        raise Refused(f"Job {spec.job} was submitted already.")
+    if ledger.WALLET + spec.tenant not in state.accounts:
+        raise NotFound(f"There is no wallet of tenant {spec.tenant}.")
+    if not CARD <= spec.cards_min <= spec.cards_max <= CARDS_MAX * CARD:
+        raise Refused(f"Job {spec.job} asks for {spec.cards_min} to {spec.cards_max} milli-cards.")
+    if spec.cards_min % CARD or spec.cards_max % CARD:
+        raise Refused(f"Job {spec.job} asks for a part of a card; only whole ones can be had.")
+    if spec.price < 0 or spec.retries < 0 or spec.time_limit_ms <= 0:
+        raise Refused(f"Job {spec.job} has a negative price, too few retries or no time.")
+    yield ev.JobSubmitted(spec)
 
 
 def _stop(state: State, ask: rq.StopJob, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
@@ -81,8 +98,12 @@ def _uncordon(state: State, ask: rq.UncordonNode, now_ms: int, terms: LeaseTerms
 
 
 def _inject(state: State, ask: rq.InjectFault, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
-    if ask.run not in state.runs:
+    run = state.runs.get(ask.run)
+    if run is None or not run.started_ms:
         raise Refused(f"Run {ask.run} is not running.")
+    ranks = card_count(run.shares) if state.jobs[run.job].spec.work.launch == "per-card" else 1
+    if not 0 <= ask.rank < ranks:
+        raise Refused(f"Run {ask.run} has no rank {ask.rank}.")
     yield ev.FaultInjected(ask.run, ask.rank, ask.by)
 
 

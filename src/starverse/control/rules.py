@@ -1,6 +1,6 @@
 """What follows from what happened: pure rules from the state and one fact to the events it leads to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from starverse.control.state import Job, Run, State
 from starverse.model import events as ev
@@ -10,7 +10,7 @@ from starverse.money import ledger
 from starverse.money.lease import LeaseTerms, lease_for
 from starverse.money.meter import affordable_ms, cost, hold_for
 from starverse.scheduler.plan import Place
-from starverse.train.contract import EXIT_NO_SPACE, EXIT_SAVED
+from starverse.train.contract import EXIT_DONE, EXIT_NO_SPACE, EXIT_SAVED
 
 BACKOFF_MS = (1 * SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS, 60 * SECOND_MS)
 """How long a job that failed waits before its next try: longer each time, the last one over and over."""
@@ -24,23 +24,32 @@ PLATFORM_FAULTS_MAX = 50
 RENEWAL_LEAST_MS = 1 * SECOND_MS
 """A lease is not renewed for less."""
 
+RANKS_SAY = {EXIT_DONE, EXIT_SAVED, EXIT_NO_SPACE}
+"""Exit codes by which a job says how it is: whoever says them was not felled by a broken card."""
 
-def placed(state: State, place: Place, now_ms: int) -> Iterator[ev.Event]:
+
+def placed(state: State, place: Place, now_ms: int) -> Sequence[ev.Event]:
     """A decision to place, once more checked against the state, as events: the run, and the hold for it."""
     job = state.jobs[place.job]
     run = f"{place.job}.{job.attempts}"
-    yield ev.RunPlaced(run, place.job, job.attempts, place.shares, now_ms + place.lease_ms)
-    if place.hold:
-        yield ledger.hold(job.spec.tenant, place.job, run, place.hold)
+    event = ev.RunPlaced(run, place.job, job.attempts, place.shares, now_ms + place.lease_ms)
+    if not place.hold:
+        return (event,)
+    return event, ledger.hold(job.spec.tenant, place.job, run, place.hold)
 
 
 # -- metering ---------------------------------------------------------------------------------------------
 
 
 def charges_to_midnight(run: Run, until_ms: int) -> Iterator[ev.Posted]:
-    """The charges of a run that are due at each UTC midnight up to `until_ms`."""
+    """The charges of a run that are due at each UTC midnight up to `until_ms`.
+
+    None is beyond the lease: a run whose end is not heard yet may have ended there, and nothing is held for
+    what comes after.
+    """
     if not run.started_ms:
         return
+    until_ms = min(until_ms, run.lease_until_ms)
     while (midnight := (run.posted_ms // DAY_MS + 1) * DAY_MS) <= until_ms:
         due = cost(run.price, run.milli_cards, midnight - run.started_ms) - run.charged
         yield ledger.charge(run.tenant, run.job, run.run, due, _meter(run, run.posted_ms, midnight))
@@ -71,24 +80,38 @@ def resumed(run: Run, event: ev.RunResumed) -> Iterator[ev.Event]:
     """A run takes its first step: what its start cost is given back if a platform fault made it so."""
     yield event
     if run.repays:
-        yield from _credit(
-            run, run.started_ms, _within(run, event.happened_ms), "start after a platform fault"
-        )
+        resumed_ms = min(event.happened_ms, run.lease_until_ms)
+        yield from _credit(run, run.started_ms, resumed_ms, "start after a platform fault")
 
 
 # -- the end of a run -------------------------------------------------------------------------------------
 
 
-def _within(run: Run, happened_ms: int) -> int:
-    """A time brought into the life of the run: paid time never outlives the lease."""
-    return max(run.started_ms, run.posted_ms, min(happened_ms, run.lease_until_ms))
+def _last_alive_ms(run: Run, happened_ms: int, now_ms: int) -> int:
+    """When a run that started has ended, for its bill: at its last proof of life, and within its lease."""
+    alive_ms = max(happened_ms, run.checkpoint_ms, run.credited_ms)
+    return max(run.started_ms, run.posted_ms, min(alive_ms, run.lease_until_ms, now_ms))
 
 
-def is_platform_fault(run: Run, event: ev.RunEnded) -> bool:
-    """Whether the platform answers for this end: the run vanished, never started, or was shot on purpose."""
+def is_platform_fault(state: State, run: Run, event: ev.RunEnded) -> bool:
+    """Whether the platform answers for this end.
+
+    It does where the run vanished, never started, was shot on purpose, fell on a broken card, or came to the
+    end of its lease because nobody was there to renew it.
+    """
     if run.stop_why:
         return False
-    return event.how in ("lost", "unstarted") or (run.injected and event.how == "signal")
+    if event.how == "exit":
+        return event.code not in RANKS_SAY and _has_broken_card(state, run)
+    if event.how == "signal":
+        return run.injected or _has_broken_card(state, run)
+    if event.how == "lease":
+        return _can_pay(state, state.jobs[run.job])
+    return True  # lost, unstarted
+
+
+def _has_broken_card(state: State, run: Run) -> bool:
+    return any(state.nodes[share.node].broken & share.mask for share in run.shares)
 
 
 def ended(state: State, run: Run, event: ev.RunEnded, now_ms: int) -> Iterator[ev.Event]:
@@ -98,13 +121,13 @@ def ended(state: State, run: Run, event: ev.RunEnded, now_ms: int) -> Iterator[e
     each applied before the next is asked for: every line sees the state as the one before left it.
     """
     job = state.jobs[run.job]
-    end_ms = _within(run, event.happened_ms) if run.started_ms else event.happened_ms
-    fault = is_platform_fault(run, event)
-    if end_ms - run.posted_ms > DAY_MS or end_ms // DAY_MS != run.posted_ms // DAY_MS:
+    end_ms = _last_alive_ms(run, event.happened_ms, now_ms) if run.started_ms else event.happened_ms
+    if end_ms // DAY_MS != run.posted_ms // DAY_MS:
         yield from charges_to_midnight(run, end_ms - 1)
     posting = settled(run, end_ms)
     if posting:
         yield posting
+    fault = is_platform_fault(state, run, event)
     if fault and run.started_ms:
         yield from _credit(run, run.checkpoint_ms, end_ms, "work lost to a platform fault")
     yield (
@@ -133,6 +156,9 @@ def _next(state: State, job: Job, run: Run, event: ev.RunEnded, fault: bool, now
         )
     if run.stop_why:
         return ev.JobRequeued(name, f"asked to leave: {run.stop_why}")
+    if event.how == "lease":
+        why = "its lease ran out while the server was away" if fault else "its lease ran out"
+        return ev.JobRequeued(name, why, platform=fault)
     if fault:
         if job.platform_faults >= PLATFORM_FAULTS_MAX:
             return ev.JobEnded(
@@ -143,11 +169,8 @@ def _next(state: State, job: Job, run: Run, event: ev.RunEnded, fault: bool, now
         return ev.JobRequeued(
             name, f"platform fault: {_how(event)}", now_ms + wait_ms if wait_ms else 0, platform=True
         )
-    if event.how == "lease":
-        paid = _can_pay(state, job)
-        why = "its lease ran out while the server was away" if paid else "its lease ran out"
-        return ev.JobRequeued(name, why, platform=paid)
-    if event.code == EXIT_SAVED and event.how == "exit":
+    saved = run.checkpoint_ms > run.started_ms  # else it might say so over and over, and never get on
+    if event.code == EXIT_SAVED and event.how == "exit" and saved:
         return ev.JobRequeued(name, "it saved and asked to go on")
     if event.code == EXIT_NO_SPACE and event.how == "exit":
         return ev.JobPaused(
@@ -180,7 +203,7 @@ def wake_of(state: State, run: Run, terms: LeaseTerms) -> int:
         return run.lease_until_ms + DAY_MS
     due_ms = max(run.lease_until_ms - terms.window_ms // 2, 0)
     if due_ms <= state.now_ms:
-        due_ms = run.lease_until_ms - terms.grace_ms
+        due_ms = run.lease_until_ms - terms.leaving_ms
     if run.started_ms:
         job = state.jobs[run.job]
         due_ms = min(due_ms, run.started_ms + job.spec.time_limit_ms - job.ran_ms)
@@ -197,7 +220,7 @@ def due(state: State, run: Run, now_ms: int, terms: LeaseTerms) -> Iterator[ev.E
         return
     if now_ms >= run.lease_until_ms - terms.window_ms // 2:
         yield from _renewed(state, run, now_ms, terms)
-    if now_ms >= run.lease_until_ms - terms.grace_ms:
+    if now_ms >= run.lease_until_ms - terms.leaving_ms:
         yield stop(run, "wallet", now_ms, terms)
 
 
@@ -225,9 +248,10 @@ def stop(run: Run, why: StopWhy, now_ms: int, terms: LeaseTerms) -> ev.RunStopAs
 
 
 def wallet_grew(state: State, tenant: str) -> Iterator[ev.Event]:
-    """Jobs that waited for money and can now be paid for stand in the queue again."""
-    for name in tuple(state.paused.get(tenant, ())):
-        job = state.jobs[name]
+    """Jobs that waited for money and can now be paid for stand in the queue again, in their order."""
+    jobs = state.jobs
+    for name in sorted(state.paused.get(tenant, ()), key=lambda name: jobs[name].order):
+        job = jobs[name]
         if job.pause == "wallet" and _can_pay(state, job):
             yield ev.JobRequeued(name, "the wallet can pay again")
 

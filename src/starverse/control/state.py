@@ -136,17 +136,13 @@ class State:
     def apply(self, event: Any, heard_ms: int) -> None:
         """Fold one event into the state; an event that cannot have happened is an AssertionError.
 
-        The loop does the same an instant at a time (Controller): set `now_ms`, fold, then `heard`.
+        The loop does the same, an instant at a time (Controller): sets `now_ms`, folds, counts.
         """
         assert heard_ms >= self.truth.heard_ms, f"time went back from {self.truth.heard_ms} to {heard_ms}"
         self.now_ms = heard_ms
         self.folds[type(event)](event)
-        self.heard(1)
-
-    def heard(self, events: int) -> None:
-        """So many events were folded at `now_ms`."""
-        self.truth.seq += events
-        self.truth.heard_ms = self.now_ms
+        self.truth.seq += 1
+        self.truth.heard_ms = heard_ms
 
     def release(self, now_ms: int) -> None:
         """Put the jobs whose waiting time is over into their queues."""
@@ -174,6 +170,7 @@ class State:
 
     def _stand_in_line(self, name: str, job: Job) -> None:
         """Put a job into its queue, at the place that its order gives it."""
+        self.view.stirred = True
         queue = self._queue(job)
         if not queue or self.jobs[queue[-1]].order < job.order:
             queue.append(name)
@@ -198,6 +195,7 @@ class State:
         space = self.spaces.get(node.kind)
         if space is None:
             space = self.spaces[node.kind] = Space()
+        self.view.stirred = True
         healthy = ((1 << node.cards) - 1) & ~node.broken
         space.join(node.node, healthy, not (node.cordoned or node.lost))
 
@@ -284,6 +282,7 @@ class State:
             job.ran_ms += max(0, event.happened_ms - run.started_ms)
         for share in run.shares:
             self.spaces[self.nodes[share.node].kind].give(share.node, share.mask)
+        self.view.stirred = True
 
     # -- decisions ----------------------------------------------------------------------------------------
 

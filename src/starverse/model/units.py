@@ -19,7 +19,10 @@ TIME_LIMIT_MAX_MS = 366 * DAY_MS
 CARDS_MAX = 1_000_000
 """More cards than any cluster has: what is above is a slip of the keyboard."""
 
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?")
+DURATION_MAX_MS = 100 * 366 * DAY_MS
+"""Longer than anybody waits: what is above is a slip of the keyboard."""
+
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?", re.ASCII)
 
 
 def parse_duration_ms(text: str) -> int:
@@ -28,13 +31,16 @@ def parse_duration_ms(text: str) -> int:
     Raises BadInput, with the forms that are understood, for anything else.
     """
     text = text.strip()
-    if text.isascii() and text.isdigit() and len(text) < 12:
-        return int(text) * SECOND_MS
-    match = _DURATION.fullmatch(text)
+    match = _DURATION.fullmatch(text + "s" if text.isdecimal() else text)
     if not match or not any(match.groups()) or len(text) > 40:
-        raise BadInput(f"'{text[:40]}' is not a duration.", "Write it like 90s, 30m, 1h30m or 2d.")
+        raise BadInput(f"'{_shown(text)}' is not a duration.", "Write it like 90s, 30m, 1h30m or 2d.")
     units_ms = (DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, 1)
-    return sum(int(n) * unit for n, unit in zip(match.groups(), units_ms, strict=True) if n)
+    ms = sum(int(n) * unit for n, unit in zip(match.groups(), units_ms, strict=True) if n)
+    if ms > DURATION_MAX_MS:
+        raise BadInput(
+            f"{_shown(text)} is longer than a hundred years.", "Write it like 90s, 30m, 1h30m or 2d."
+        )
+    return ms
 
 
 def format_duration(ms: int) -> str:
@@ -42,7 +48,7 @@ def format_duration(ms: int) -> str:
     if ms < SECOND_MS:
         return f"{ms} ms"
     if ms < MINUTE_MS:
-        return f"{ms / SECOND_MS:.1f} s"
+        return f"{ms // SECOND_MS}.{ms % SECOND_MS // 100} s"
     if ms < HOUR_MS:
         return f"{ms // MINUTE_MS} min {ms % MINUTE_MS // SECOND_MS:02d} s"
     if ms < DAY_MS:
@@ -51,10 +57,11 @@ def format_duration(ms: int) -> str:
 
 
 def format_yuan(micro_yuan: int, places: int = 4) -> str:
-    """Micro-yuan as yuan, cut towards zero at `places` digits: 1850000 → `¥1.8500`."""
-    sign = "-" if micro_yuan < 0 else ""
+    """Micro-yuan as yuan, cut towards zero at `places` (1 to 6) digits: 1850000 → `¥1.8500`."""
     whole, rest = divmod(abs(micro_yuan), YUAN)
-    return f"{sign}¥{whole:,}.{f'{rest:06d}'[:places]}"
+    digits = f"{whole:,}.{f'{rest:06d}'[:places]}"
+    sign = "-" if micro_yuan < 0 and digits.strip("0.") else ""
+    return f"{sign}¥{digits}"
 
 
 def parse_cards(text: str) -> tuple[int, int]:
@@ -66,14 +73,21 @@ def parse_cards(text: str) -> tuple[int, int]:
     counts = []
     for part in (low, high) if colon else (low, low):
         if not (part.isascii() and part.isdigit()):
-            raise BadInput(f"'{text[:40]}' is not a number of cards.", "Write 2, or 1:8 for an elastic job.")
+            raise BadInput(
+                f"'{_shown(text)}' is not a number of cards.", "Write 2, or 1:8 for an elastic job."
+            )
         count = int(part) if len(part) <= 9 else CARDS_MAX + 1
         if not 1 <= count <= CARDS_MAX:
-            raise BadInput(f"{text[:40]} cards cannot be had.", f"Ask for 1 to {CARDS_MAX:,} cards.")
+            raise BadInput(f"{_shown(text)} cards cannot be had.", f"Ask for 1 to {CARDS_MAX:,} cards.")
         counts.append(count)
     if counts[0] > counts[1]:
         raise BadInput(
-            f"{text[:40]} asks for at least {counts[0]} and at most {counts[1]} cards.",
+            f"{_shown(text)} asks for at least {counts[0]} and at most {counts[1]} cards.",
             "Write the smaller number first.",
         )
     return counts[0] * CARD, counts[1] * CARD
+
+
+def _shown(text: str) -> str:
+    """What a person typed, fit to stand in a sentence: short, on one line, without control characters."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:40])

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from starverse.model.units import CARD, format_yuan
+from starverse.model.units import CARD, SECOND_MS, format_yuan
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
 from starverse.scheduler.view import View
@@ -23,31 +23,48 @@ class Reason(Struct, frozen=True):
 
 
 def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Reason:
-    """The reason for a waiting job; reads the view only."""
+    """The reason for a waiting job; reads the view only.
+
+    A change is offered only when it alone is enough.
+    """
     spec = view.jobs[job].spec
+    terms = view.terms
     space = view.spaces.get(spec.kind)
     free = space.free if space else 0
     need = spec.cards_min // CARD
+    queue = view.queues.get(spec.kind, ())
+    ahead = next((place for place, other in enumerate(queue) if other == job), 0)
+    money = view.accounts.get(WALLET + spec.tenant, 0)
+    short = hold_for(spec.price, spec.cards_min, terms.least_ms) - money
     causes: list[Cause] = []
     change = ""
     if not_before_ms > now_ms:
-        wait_s = -(-(not_before_ms - now_ms) // 1000)
-        causes.append(Cause("backoff", f"It failed and is tried again in {wait_s} s."))
-    queue = view.queues.get(spec.kind, ())
-    ahead = 0
-    for ahead, other in enumerate(queue):  # noqa: B007
-        if other == job:
-            break
+        wait_s = -(-(not_before_ms - now_ms) // SECOND_MS)
+        asked = not_before_ms == spec.earliest_start_ms
+        text = (
+            f"It was asked to start in {wait_s} s."
+            if asked
+            else f"It failed and is tried again in {wait_s} s."
+        )
+        causes.append(Cause("earliest-start" if asked else "backoff", text))
     if ahead:
-        causes.append(Cause("queue", f"{ahead} job{'s' * (ahead > 1)} stand{'s' * (ahead == 1)} before it."))
+        causes.append(Cause("queue", f"{_counted(ahead, 'job stands', 'jobs stand')} before it."))
     if need > free:
-        causes.append(Cause("cards", f"It needs {need} {spec.kind} cards at once; {free} are free."))
-        if free and not ahead:
-            change = f"It would start now with {free} card{'s' * (free > 1)}."
-    money = view.accounts.get(WALLET + spec.tenant, 0)
-    needs = hold_for(spec.price, spec.cards_min, view.terms.least_ms)
-    if needs > money:
-        short = format_yuan(needs - money)
-        causes.append(Cause("wallet", f"The wallet is {short} short of the shortest lease."))
-        change = change or f"Top up {short} or more."
-    return Reason(tuple(causes), change)
+        needed, there = _counted(need, f"{spec.kind} card"), f"{free} {'is' if free == 1 else 'are'} free"
+        causes.append(Cause("cards", f"It needs {needed} at once; {there}."))
+        if free and not ahead and hold_for(spec.price, free * CARD, terms.least_ms) <= money:
+            change = f"It would start now with {_counted(free, 'card')}."
+    if short > 0:
+        amount = format_yuan(-(-short // _SHOWN) * _SHOWN)
+        causes.append(Cause("wallet", f"The wallet is {amount} short of the shortest lease."))
+        if not queue:
+            change = f"Top up {amount} or more."
+    return Reason(tuple(causes), change if len(causes) == 1 else "")
+
+
+_SHOWN = 100
+"""Micro-yuan in the last digit that is shown: what is asked for is rounded up to it, so that it is enough."""
+
+
+def _counted(count: int, one: str, many: str = "") -> str:
+    return f"{count} {one if count == 1 else many or one + 's'}"

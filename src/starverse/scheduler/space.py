@@ -80,6 +80,14 @@ class Space:
             self.free += after - before
         self._free[number] = free
 
+    def used_on(self, node: str) -> int:
+        """The cards of a node that runs have, as a bit set."""
+        return self._used[self._number[node]]
+
+    def free_on(self, node: str) -> int:
+        """The healthy cards of a node that no run has, as a bit set."""
+        return self._free[self._number[node]]
+
     def largest(self) -> int:
         """The most free cards on one node."""
         for count in range(len(self._by_count) - 1, 0, -1):

@@ -22,7 +22,8 @@ class View:
     """The read-only face of the state; its parts are the state's own and always up to date.
 
     `queues` holds the waiting jobs of each card kind in order, `accounts` the money (`wallet/T`). What
-    changed is told by `Space.changes`: a request that did not fit does not fit until that has grown.
+    changed is told by `Space.changes`: a request that did not fit does not fit until that has grown; while
+    nothing at all has `stirred` since the last decision, there is nothing to decide.
     """
 
     def __init__(
@@ -38,3 +39,4 @@ class View:
         self.jobs = jobs
         self.accounts = accounts
         self.terms = terms
+        self.stirred = True

@@ -1,11 +1,11 @@
 """The simulated world: a heap of what is still to happen, and a clock that jumps to the next of it."""
 
 from collections.abc import Callable, Iterable, Sequence
-from hashlib import blake2b
+from hashlib import sha256
 from heapq import heappop, heappush
 
 from msgspec import Struct
-from msgspec.json import Encoder
+from msgspec.msgpack import Encoder
 
 from starverse.control.ports import Asked, Input, Taken
 from starverse.model import commands as cmd
@@ -27,15 +27,18 @@ class Fate(Struct, frozen=True, gc=False):
 class World:
     """Fulfils `control.ports.World`. Time moves only when the loop waits.
 
-    `fate` says what becomes of a run, from its order and the time: the workload, or physics. Equal times are
-    told apart by a counter, so that nothing is left to chance.
+    `fate` says what becomes of a run, from its order and the time: the workload, or physics; the end of its
+    lease ends it before. Equal times are told apart by a counter: nothing is left to chance.
     """
 
     def __init__(self, start_ms: int, fate: Callable[[cmd.StartRun, int], Fate]) -> None:
+        assert start_ms > 0, "0 is no time: a run that started then would count as not started"
         self.now_ms = start_ms
         self._fate = fate
         self._heap: list[tuple[int, int, Input]] = []
         self._count = 0
+        self._leases: dict[str, tuple[int, int]] = {}
+        """Of the runs that outlive their first lease: the end of the present one, and their own."""
 
     def at(self, at_ms: int, item: Input) -> None:
         """Let something happen at a time that is not past."""
@@ -59,7 +62,22 @@ class World:
         heard = [item]
         while heap and heap[0][0] == now_ms:
             heard.append(heappop(heap)[2])
+        if self._leases:
+            heard = [item for item in heard if not self._is_renewed(item)]
         return now_ms, heard
+
+    def _is_renewed(self, item: Input) -> bool:
+        """Whether this is the end of a lease that goes on; the new end is then put on the heap."""
+        if type(item) is not ev.RunEnded or item.how != "lease":
+            return False
+        run = item.run
+        until_ms, ended_ms = self._leases.pop(run, (0, 0))
+        if min(until_ms, ended_ms) <= self.now_ms:
+            return False
+        if until_ms < ended_ms:
+            self._leases[run] = until_ms, ended_ms
+            self.at(until_ms, ev.RunEnded(run, until_ms, "lease"))
+        return True
 
     def over(self) -> bool:
         """Whether nothing is left to happen by itself."""
@@ -74,6 +92,8 @@ class World:
                 self._end(command.run, "exit", EXIT_SAVED)
             elif isinstance(command, cmd.KillRank):
                 self._end(command.run, "signal", 9)
+            elif command.run in self._leases:
+                self._leases[command.run] = command.until_ms, self._leases[command.run][1]
 
     def _start(self, command: cmd.StartRun) -> None:
         run = command.run
@@ -83,9 +103,13 @@ class World:
         heappush(self._heap, (started_ms, self._count + 1, ev.RunStarted(run, started_ms)))
         self._count += 2
         heappush(self._heap, (ended_ms, self._count, ev.RunEnded(run, ended_ms, fate.how, fate.code)))
+        lease_ms = command.lease_until_ms
+        if lease_ms < ended_ms:
+            self._leases[run] = lease_ms, ended_ms
+            self.at(lease_ms, ev.RunEnded(run, lease_ms, "lease"))
 
     def _end(self, run: str, how: How, code: int) -> None:
-        """End a run before its time; its own end on the heap is then a late echo that the loop ignores."""
+        """End a run before its time; its others on the heap are then late echoes that the loop ignores."""
         self.at(self.now_ms, ev.RunEnded(run, self.now_ms, how, code))
 
     def survey(self, runs: Sequence[str]) -> Sequence[ev.Event]:
@@ -100,7 +124,7 @@ class HashJournal:
 
     def __init__(self) -> None:
         self.count = 0
-        self._hash = blake2b(digest_size=16)
+        self._hash = sha256()
         self._rows: list[tuple[int, Sequence[ev.Event]]] = []
         self._encoder = Encoder()
 
@@ -112,7 +136,7 @@ class HashJournal:
 
     def _flush(self) -> None:
         self.count += sum(len(events) for _, events in self._rows)
-        self._hash.update(self._encoder.encode_lines(self._rows))
+        self._hash.update(self._encoder.encode(self._rows))
         self._rows = []
 
     def digest(self) -> str:

@@ -1,0 +1,1 @@
+"""What is measured, on this machine, at that moment: `starverse bench NAME`."""

@@ -1,0 +1,62 @@
+"""A real server on this machine: how soon a job runs, how many reads it answers, how much memory it takes."""
+
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from statistics import median
+
+from starverse.bench.figure import Figure
+from starverse.bench.server import BenchServer
+from starverse.faces import schemas as sc
+from starverse.faces.client import Client
+
+JOBS = 15
+READERS = 4
+READ_S = 4.0
+
+
+def measure() -> Sequence[Figure]:
+    """Start a server in an empty home, use it, and end it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="starverse-bench-") as folder,
+        BenchServer(Path(folder)) as server,
+    ):
+        idle_mb = server.rss_mb()
+        with Client(server.api) as client:
+            client.token = client.register("bench@example.org", "a password for the bench").token
+            latencies = [_seconds_to_running(client) for _ in range(JOBS)]
+            job = client.jobs(limit=1).items[0].job
+            reads = _reads_a_second(server.api, str(client.token), job)
+        return (
+            Figure("ready", "server ready, from nothing", server.ready_s, "s", 3),
+            Figure("submit_running", "submit → RUNNING, median", median(latencies) * 1000, "ms", 300),
+            Figure("api_reads", f"reads of a job a second, {READERS} clients", reads, "reads/s"),
+            Figure("server_rss", "memory of the idle server (RSS)", idle_mb, "MB", 250),
+        )
+
+
+def _seconds_to_running(client: Client) -> float:
+    """From the call to the moment the run's processes were there; server and client share a clock."""
+    began_ms = time.time_ns() / 1e6
+    job = client.submit(sc.JobAsk(("sleep", "0.5"), snapshot=""))
+    while not (found := client.job(job.job)).ended_ms:
+        time.sleep(0.05)
+    assert found.started_ms, f"job {found.job} never ran: {found.why}"
+    return (found.started_ms - began_ms) / 1000
+
+
+def _reads_a_second(api: str, token: str, job: str) -> float:
+    until = time.monotonic() + READ_S
+
+    def read(_: int) -> int:
+        count = 0
+        with Client(api, token) as client:
+            while time.monotonic() < until:
+                client.job(job)
+                count += 1
+        return count
+
+    with ThreadPoolExecutor(READERS) as readers:
+        return sum(readers.map(read, range(READERS))) / READ_S

@@ -1,0 +1,82 @@
+"""A server that the demo starts, kills and starts again."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from starverse.faces.client import Client
+from starverse.model.errors import Refused, StarverseError
+
+READY_WITHIN_S = 60.0
+STOP_WITHIN_S = 20.0
+
+
+class DemoServer:
+    """`starverse up` as a process of its own, in a session of its own: Ctrl-C reaches the demo first."""
+
+    def __init__(self, home: Path, api: str, arguments: Sequence[str]) -> None:
+        self._home = home
+        self._api = api
+        self._arguments = list(arguments)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> float:
+        """Start it and wait until it answers; the seconds that took.
+
+        Raises Refused with its last words if it does not come up.
+        """
+        began = time.monotonic()
+        log = self._home / "server.log"
+        with log.open("ab") as out:
+            position = out.tell()
+            command = [sys.executable, "-m", "starverse.main", "up", "--home", str(self._home)]
+            self._process = subprocess.Popen(
+                command + self._arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+        with Client(self._api) as client:
+            while True:
+                if self._process.poll() is not None:
+                    with log.open("rb") as said:
+                        said.seek(position)
+                        words = said.read().decode(errors="replace").strip()
+                    raise Refused(words.splitlines()[-1] if words else "The server ended without a word.")
+                try:
+                    if client.health().ready:
+                        return time.monotonic() - began
+                except StarverseError:
+                    pass
+                if time.monotonic() - began > READY_WITHIN_S:
+                    raise Refused(f"The server is not ready after {READY_WITHIN_S:.0f} s.", f"See {log}.")
+                time.sleep(0.05)
+
+    def kill(self) -> int:
+        """Kill it at once, as a power cut would; its pid."""
+        assert self._process is not None, "there is no server to kill"
+        pid = self._process.pid
+        os.kill(pid, signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+        return pid
+
+    def stop(self) -> None:
+        """End it in good order."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def wait(self) -> None:
+        """Wait until it ends by itself."""
+        if self._process is not None:
+            self._process.wait()

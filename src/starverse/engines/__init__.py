@@ -1,0 +1,1 @@
+"""Where runs are real: processes on this machine, each under a shim of its own."""

@@ -1,0 +1,142 @@
+"""What a shim is told: the order for a run, worked out from its StartRun and written to order.json."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from starverse.engines.cards import Cards
+from starverse.engines.folder import JobFolder, RunFolder
+from starverse.engines.sandbox import PACKAGE, Isolation
+from starverse.model.commands import StartRun
+from starverse.model.errors import BadInput
+from starverse.train.contract import EXIT_DONE, EXIT_SAVED, Place
+
+ENVIRONMENT_BYTES_MAX = 512 * 1024
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+ONLY_IN_GANGS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
+MS = 1_000_000
+
+
+def boot(module: str) -> list[str]:
+    """A command line for the `main` of one of our modules, started as cheaply as Python can be."""
+    code = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); from {module} import main; main()"
+    return [sys.executable, "-I", "-S", "-c", code]
+
+
+def work_out(
+    start: StartRun,
+    mine: tuple[int, ...],
+    cards: Cards,
+    isolation: Isolation,
+    home: str,
+    uid: int,
+    clock: tuple[int, int],
+) -> dict[str, Any]:
+    """The order for the shim: `mine` are the run's cards on this node, `clock` the engine's time in ms and
+    the boot clock in ns at the same instant. Raises BadInput if the work can't be started as it is."""
+    now_ms, now_ns = clock
+    run, job = RunFolder.of(home, start.run), JobFolder(home, start.job)
+    minors = [cards.minors[card] for card in mine] if cards.minors else []
+    return {
+        "start": msgspec.to_builtins(start),
+        "ordered_ms": now_ms,
+        "ordered_ns": now_ns,
+        "lease_ns": deadline_ns(start.lease_until_ms, clock),
+        "grace_ms": start.grace_ms,
+        "quiet_codes": [EXIT_DONE, EXIT_SAVED],
+        "uid": isolation.user(uid),
+        "namespace": isolation.namespace,
+        "wrap": isolation.wrap(home, run, job, uid, minors),
+        "wrap_environment": {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "STARVERSE_RUN": start.run},
+        "launcher": boot("starverse.engines.launch"),
+        "guard": isolation.guard(),
+        "interpreter": sys.executable,
+        "work": run.work,
+        "once": start.work.launch == "once",
+        "command": list(start.work.command),
+        "environment": _environment(start, run, isolation),
+        "ranks": [
+            _rank(start, rank, mine, cards, isolation, run, job) for rank in range(_ranks(start, mine))
+        ],
+    }
+
+
+def deadline_ns(until_ms: int, clock: tuple[int, int]) -> int:
+    """A time of the engine's clock, on the boot clock."""
+    now_ms, now_ns = clock
+    return now_ns + (until_ms - now_ms) * MS
+
+
+def check_environment(pairs: tuple[tuple[str, str], ...]) -> None:
+    """Raises BadInput for names and values that no process can be given."""
+    for name, value in pairs:
+        if not name or "=" in name or "\0" in name + value:
+            raise BadInput(
+                f"The environment variable {name[:40]!r} can't be set.", "Names hold no '=', values no NUL."
+            )
+    if sum(len(name) + len(value) for name, value in pairs) > ENVIRONMENT_BYTES_MAX:
+        raise BadInput(
+            "The job's environment and secrets are larger than 512 KiB.", "Put large things in files."
+        )
+
+
+def _ranks(start: StartRun, mine: tuple[int, ...]) -> int:
+    return 1 if start.work.launch == "once" else len(mine)
+
+
+def _environment(start: StartRun, run: RunFolder, isolation: Isolation) -> dict[str, str]:
+    """Made from nothing, so that nothing of the server's gets into a job; what the tenant sets comes last."""
+    check_environment(start.work.environment)
+    return {
+        "PATH": f"{Path(sys.executable).parent}:{SYSTEM_PATH}",
+        "HOME": run.work,
+        "USER": "starverse",
+        "LOGNAME": "starverse",
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "TMPDIR": "/tmp" if isolation.namespace else run.tmp,  # noqa: S108 - it is the run's own
+        "PYTHONUNBUFFERED": "1",
+        "OMP_NUM_THREADS": "1",  # or the ranks fight for the cores
+        **dict(start.work.environment),
+    }
+
+
+def _rank(
+    start: StartRun,
+    rank: int,
+    mine: tuple[int, ...],
+    cards: Cards,
+    isolation: Isolation,
+    run: RunFolder,
+    job: JobFolder,
+) -> dict[str, str]:
+    """What the job contract promises a rank. As under torchrun, each sees all cards of the run on its node,
+    and LOCAL_RANK says which one is its own."""
+    ranks = _ranks(start, mine)
+    place = Place(
+        job=start.job,
+        run=start.run,
+        attempt=start.attempt,
+        cards=len(mine),
+        card_kind=start.kind,
+        checkpoints=job.checkpoints,
+        output=job.output,
+        report=run.report,
+        rendezvous=run.rendezvous,
+        grace_s=start.grace_ms / 1000,
+        rank=rank,
+        world_size=ranks,
+        local_rank=rank,
+        local_world_size=ranks,
+    ).variables()
+    if start.work.launch == "once":
+        place = {name: value for name, value in place.items() if name not in ONLY_IN_GANGS}
+    # in a view of its own a run has the devices of its cards alone, and CUDA numbers what it finds from 0
+    visible = (
+        range(len(mine)) if isolation.namespace else [cards.indices[card] for card in mine if cards.indices]
+    )
+    place["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+    place["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, visible)) if cards.indices else ""
+    return place

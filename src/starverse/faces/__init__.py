@@ -1,0 +1,1 @@
+"""What people touch: API, client, command line and console."""

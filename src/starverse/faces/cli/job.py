@@ -1,0 +1,190 @@
+"""One job: show, follow, stop, resume, why."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from starverse.faces.cli import session
+from starverse.faces.cli.options import AsJson, JobName
+from starverse.faces.cli.pick import pick
+from starverse.faces.cli.show import Column, document, facts, line, now_ms, table
+from starverse.faces.cli.words import ago, cards, ending, many, number, one_line, standing
+from starverse.model.units import format_duration, format_yuan
+
+if TYPE_CHECKING:
+    from starverse.faces.schemas import Job, Metric, Run
+
+POINTS = 5000
+MOMENTS_SHOWN = 40
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (show, follow, stop, resume, why):
+        app.command()(command)
+
+
+def show(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
+    """How a job stands: why, its runs with faults and resumes, what it cost so far."""
+    with session.signed_in(ctx) as client:
+        found = pick(client, job)
+        runs = client.runs(found.job)
+        timeline = client.timeline(found.job)
+        metrics = client.metrics(found.job, POINTS) if runs and not as_json else ()
+        why = client.why(found.job) if found.phase in ("waiting", "paused") and not as_json else None
+    if as_json:
+        document({"job": found, "runs": runs, "timeline": timeline})
+        return
+    line(f"{one_line(found.name) or found.job}  {standing(found.phase, found.outcome)}")
+    facts(_facts(found, runs, metrics, why.text if why else found.why))
+    if runs:
+        line()
+        table(RUN_COLUMNS, [_run(each) for each in runs])
+    if timeline:
+        line()
+        skipped = len(timeline) - MOMENTS_SHOWN
+        if skipped > 0:
+            line(f"({many(skipped, 'earlier moment')} left out; --json has them all)")
+        began_ms = timeline[0].at_ms
+        moments = [(f"+{format_duration(max(each.at_ms - began_ms, 0))}", each.text) for each in timeline]
+        table([Column("AFTER", right=True), Column("WHAT HAPPENED", loose=True)], moments[-MOMENTS_SHOWN:])
+
+
+def follow(
+    ctx: typer.Context,
+    job: JobName,
+    logs: Annotated[bool, typer.Option(help="Show what it writes, too.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Watch a job until it ends: progress, loss, faults and resumes. Ctrl-C leaves it running."""
+    from starverse.faces.cli import follow
+
+    with session.signed_in(ctx) as client:
+        found = pick(client, job)
+        ended = follow.follow(client, found.job, quiet=as_json, logs=logs)
+    if as_json:
+        document(ended)
+    follow.exit_with(ended, quiet=as_json)
+
+
+def stop(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
+    """End a job: it is asked to save, then to leave."""
+    with session.signed_in(ctx) as client:
+        found = pick(client, job)
+        stopped = client.stop(found.job)
+    if as_json:
+        document(stopped)
+    elif found.phase == "ended":
+        line(f"{found.job} had ended already: {found.outcome}.")
+    else:
+        line(
+            f"{found.job} is asked to save and leave."
+            if found.run
+            else f"{found.job} is taken off the queue."
+        )
+
+
+def resume(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
+    """Let a paused job wait for cards again; it goes on from its last checkpoint."""
+    with session.signed_in(ctx) as client:
+        resumed = client.resume(pick(client, job).job)
+    if as_json:
+        document(resumed)
+    else:
+        line(f"{resumed.job} is {standing(resumed.phase, resumed.outcome)}.")
+
+
+def why(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
+    """Why a job is where it is, and what would start it."""
+    with session.signed_in(ctx) as client:
+        found = pick(client, job)
+        reason = client.why(found.job)
+    if as_json:
+        document(reason)
+        return
+    line(f"{one_line(found.name) or found.job} is {standing(found.phase, found.outcome)}.")
+    if reason.text:
+        line(one_line(reason.text))
+    for cause in reason.causes:
+        if cause.text != reason.text:
+            line(f"  - {one_line(cause.text)}")
+    if reason.change:
+        line(f"What would start it: {one_line(reason.change)}")
+
+
+RUN_COLUMNS = (
+    Column("RUN", right=True),
+    Column("CARDS", right=True),
+    Column("WHERE", loose=True),
+    Column("TOOK", right=True),
+    Column("FROM STEP", right=True),
+    Column("SAVED STEP", right=True),
+    Column("ENDED", loose=True),
+)
+
+
+def _facts(
+    job: "Job", runs: "tuple[Run, ...]", metrics: "tuple[Metric, ...]", why: str
+) -> list[tuple[str, str]]:
+    now = now_ms()
+    started = f", started {ago(job.started_ms, now)}" if job.started_ms is not None else ""
+    ended = f", ended {ago(job.ended_ms, now)}" if job.ended_ms is not None else ""
+    return [
+        ("job", job.job),
+        ("why", why),
+        ("command", _command(job.command)),
+        ("cards", f"{cards(job.cards_min, job.cards_max)} × {job.kind}, {job.priority}"),
+        ("when", f"submitted {ago(job.submitted_ms, now)}{started}{ended}"),
+        *_numbers(job, runs, metrics),
+    ]
+
+
+def _numbers(job: "Job", runs: "tuple[Run, ...]", metrics: "tuple[Metric, ...]") -> list[tuple[str, str]]:
+    """Progress, faults, money: each if there is any."""
+    from starverse.faces.cli.story import steps_lost
+
+    found: list[tuple[str, str]] = []
+    if job.progress:
+        at = job.progress
+        of = f" of {at.steps:,} ({100 * at.step // at.steps} %)" if at.steps else ""
+        rate = f", {number(at.tokens_per_s)} tokens/s" if at.tokens_per_s is not None else ""
+        found.append(("progress", f"step {at.step:,}{of}, loss {number(at.loss)}{rate}"))
+    faults = sum(run.fault for run in runs)
+    if len(runs) > 1 or faults:
+        last_steps: dict[str, int] = {}
+        for metric in metrics:
+            last_steps[metric.run] = max(metric.step, last_steps.get(metric.run, 0))
+        resumes = sum(run.resumed_ms is not None for run in runs[1:])
+        lost = many(steps_lost(runs, last_steps), "step")
+        found.append(("faults", f"{many(faults, 'fault')}, {many(resumes, 'resume')}, {lost} lost"))
+    credited = f", {format_yuan(job.credited)} credited" if job.credited else ""
+    found.append(
+        ("cost", f"{format_yuan(job.cost)} so far at {format_yuan(job.price)} a card-hour{credited}")
+        if job.ended_ms is None
+        else ("cost", f"{format_yuan(job.cost)} for {format_duration(job.card_ms)} of card time{credited}")
+    )
+    return found
+
+
+def _run(run: "Run") -> tuple[str, ...]:
+    began = run.started_ms if run.started_ms is not None else run.placed_ms
+    took = format_duration(max((run.ended_ms or now_ms()) - began, 0))
+    ended = ""
+    if run.ended_ms is not None:
+        fault = " (a fault of the platform's)" if run.fault else ""
+        ended = ending(run.how, run.code, run.rank) + fault
+    return (
+        str(run.attempt),
+        str(run.cards),
+        ", ".join(f"{place.node}:{','.join(map(str, place.cards))}" for place in run.places),
+        took,
+        "" if run.resumed_step is None else f"{run.resumed_step:,}",
+        "" if run.checkpoint_step is None else f"{run.checkpoint_step:,}",
+        ended,
+    )
+
+
+def _command(command: tuple[str, ...]) -> str:
+    import shlex
+
+    return shlex.join(command)

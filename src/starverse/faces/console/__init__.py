@@ -1,0 +1,1 @@
+"""The console: Starverse in a browser, in Chinese and English; a client of the API and nothing else."""

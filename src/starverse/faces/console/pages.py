@@ -1,0 +1,46 @@
+"""Every address of the console, and what it looks like."""
+
+import hashlib
+from pathlib import Path
+
+from nicegui import app, ui
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from starverse.faces.console import account, downloads, job, jobs, nodes, overview, sign_in, submit, wallet
+from starverse.faces.console.frame import screen
+from starverse.faces.console.guard import visiting
+from starverse.faces.console.sessions import Sessions
+from starverse.faces.console.states import page_not_found
+
+LOOK = Path(__file__).parent / "look"
+
+HEAD = """
+<link rel="stylesheet" href="/look/console.css?{version}">
+<script src="/look/console.js?{version}"></script>
+"""
+
+
+def install(sessions: Sessions, cookie: str) -> None:
+    """Make all pages known to the server."""
+    app.add_static_files("/look", LOOK)
+    look = b"".join(path.read_bytes() for path in sorted(LOOK.iterdir()))
+    version = hashlib.sha256(look).hexdigest()[:12]
+    ui.add_head_html(HEAD.format(version=version), shared=True)
+    sign_in.install(sessions, cookie)
+    downloads.install()
+    screen(sessions, "/", "overview.title", overview.build)
+    screen(sessions, "/submit", "submit.title", submit.build)
+    screen(sessions, "/jobs", "jobs.title", jobs.build)
+    screen(sessions, "/jobs/{job}", "job.title", job.build)
+    screen(sessions, "/wallet", "wallet.title", wallet.build)
+    screen(sessions, "/nodes", "nodes.title", nodes.build)
+    screen(sessions, "/account", "account.title", account.build)
+
+    @app.exception_handler(404)
+    async def nothing_here(request: Request, error: HTTPException) -> Response:
+        del error
+        if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+            return HTMLResponse(page_not_found(visiting.get().voice), 404)
+        return Response(status_code=404)

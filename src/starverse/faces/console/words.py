@@ -1,0 +1,46 @@
+"""The console's sentences in each language, one catalogue file a language with the same keys in each."""
+
+import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+Language = Literal["en", "zh"]
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+
+CATALOGUES = Path(__file__).parent / "words"
+
+
+@cache
+def catalogue(language: Language) -> dict[str, str]:
+    """Every sentence of a language, by dotted key such as `job.stop`."""
+    tables = tomllib.loads((CATALOGUES / f"{language}.toml").read_text(encoding="utf-8"))
+    return dict(_flat(tables, ""))
+
+
+@cache
+def _translations(language: Language) -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Sentences of the server, which speaks English, as patterns with their translations."""
+    path = CATALOGUES / f"server.{language}.toml"
+    if not path.exists():
+        return ()
+    rows = tomllib.loads(path.read_text(encoding="utf-8"))["sentence"]
+    return tuple((re.compile(row["en"]), row["is"]) for row in rows)
+
+
+def translate(language: Language, sentence: str) -> str:
+    """What the server said, in the reader's language where that is known, else as it was said."""
+    for pattern, template in _translations(language):
+        match = pattern.fullmatch(sentence)
+        if match:
+            return template.format(*match.groups(default=""), **match.groupdict(default=""))
+    return sentence
+
+
+def _flat(table: dict[str, Any], above: str) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    for key, value in table.items():
+        name = f"{above}{key}"
+        rows += _flat(value, f"{name}.") if isinstance(value, dict) else [(name, str(value))]
+    return rows

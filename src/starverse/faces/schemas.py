@@ -1,0 +1,123 @@
+"""What travels between the API and its clients: the answers of the use cases, problems, and live events."""
+
+from dataclasses import dataclass
+
+from starverse.service.answers import (
+    Account,
+    Cause,
+    Cluster,
+    Ended,
+    Job,
+    JobAsk,
+    JobChanged,
+    Kind,
+    LogPart,
+    LogText,
+    Member,
+    Membership,
+    Metric,
+    Moment,
+    Node,
+    OutputFile,
+    Page,
+    Place,
+    Posting,
+    Preview,
+    Price,
+    Progress,
+    Run,
+    Secret,
+    SignedIn,
+    Snapshot,
+    Token,
+    Wallet,
+    WalletChanged,
+    Why,
+)
+
+__all__ = [
+    "Account",
+    "Cause",
+    "Cluster",
+    "Ended",
+    "FileEntry",
+    "Health",
+    "Job",
+    "JobAsk",
+    "JobChanged",
+    "Kind",
+    "LogPart",
+    "LogText",
+    "Member",
+    "Membership",
+    "Metric",
+    "Missing",
+    "Moment",
+    "Node",
+    "OutputFile",
+    "Page",
+    "Place",
+    "Posting",
+    "Preview",
+    "Price",
+    "Problem",
+    "Progress",
+    "Reconnecting",
+    "Run",
+    "Secret",
+    "SignedIn",
+    "Snapshot",
+    "StreamEvent",
+    "Token",
+    "Wallet",
+    "WalletChanged",
+    "Why",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What went wrong (RFC 9457): `detail` says it in a sentence, `remedy` says what to do."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether the server is ready, and which version it is."""
+
+    ready: bool
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """A file of a submitted directory: its path in it, the sha256 of its content in hex, bytes, and mode."""
+
+    path: str
+    digest: str
+    size: int
+    mode: int = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """The digests that the server has not got yet."""
+
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reconnecting:
+    """Made by the client: the stream broke (`why`) and is tried again in `wait_s`; attempt 1 is the first."""
+
+    attempt: int
+    wait_s: float
+    why: str
+
+
+StreamEvent = JobChanged | Metric | LogText | Ended | WalletChanged | Reconnecting

@@ -1,0 +1,5 @@
+"""`python -m starverse.main` is `starverse`."""
+
+from starverse.main import main
+
+main()

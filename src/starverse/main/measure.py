@@ -1,0 +1,27 @@
+"""`starverse bench`: measures and shows."""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from rich.console import Console
+
+from starverse.bench import figure
+from starverse.model.errors import BadInput
+
+BENCHES = {"spine": "the loop, the journal, the API and the start of the main job"}
+
+
+def measure(name: str, json: Path | None) -> None:
+    """Run a bench by name. Raises BadInput, naming those there are, for another."""
+    if name not in BENCHES:
+        known = "; ".join(f"`{bench}`: {what}" for bench, what in BENCHES.items())
+        raise BadInput(f"There is no bench '{name}'." if name else "Which bench?", f"There is {known}.")
+    console = Console()
+    run: Callable[[Callable[[str], None]], Sequence[figure.Figure]]
+    run = import_module(f"starverse.bench.{name}").run
+    with console.status("measuring") as status:
+        figures = run(lambda what: status.update(f"measuring {what}"))
+    console.print(figure.table(name, figures))
+    if json:
+        figure.write(figures, json)

@@ -1,0 +1,148 @@
+"""One server: the store, the loop with its live world, the API, and the console beside it."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from starverse.control.controller import Controller
+from starverse.control.state import State
+from starverse.engines.cards import find_cards
+from starverse.engines.clock import Clock
+from starverse.engines.live import LiveWorld, LoopThread
+from starverse.engines.local import LocalEngine
+from starverse.engines.sandbox import Isolation, probe
+from starverse.main.port import demand_free
+from starverse.main.settings import Settings
+from starverse.model.errors import PortTaken
+from starverse.model.requests import SetPrice
+from starverse.money.prices import EXAMPLE_PRICE_OTHER, EXAMPLE_PRICES
+from starverse.service.platform import Limits, Platform
+from starverse.store import tenants, vault
+from starverse.store.blobs import Blobs
+from starverse.store.database import home_url, open_database, reading
+from starverse.store.journal import SqlJournal
+from starverse.store.requests import Requests
+
+CONSOLE_PORT_WAIT_S = 8.0
+"""A console whose server was killed needs a moment to notice and leave its port."""
+
+
+@dataclass
+class Server:
+    """The parts of a running server, and how they are taken down again."""
+
+    platform: Platform
+    isolation: Isolation
+    cards: str
+    loop: LoopThread
+    keep_snapshot: Callable[[], None]
+    failure: BaseException | None = None
+
+    def stop(self) -> None:
+        """End the loop after its turn and keep a snapshot. Runs go on under their leases."""
+        self.loop.stop()
+        if self.failure is None:
+            self.keep_snapshot()
+
+
+def build(home: Path, settings: Settings, on_failure: Callable[[], None]) -> Server:
+    """Everything but the faces, wired together and turning. `on_failure` is called when the loop has ended
+    by itself, with the reason in `Server.failure`."""
+    clock = Clock()
+    database = open_database(settings.database or home_url(home))
+    requests = Requests(database, clock.now_ms)
+    journal = SqlJournal(database, requests.answered)
+    epoch = journal.lead()
+    state = journal.recover(settings.lease)
+    blobs = Blobs(home)
+    isolation = probe(str(home))
+    cards = find_cards(settings.cards or None if settings.cpu_only or settings.cards else None)
+
+    def unpack(snapshot: str, destination: Path) -> None:
+        blobs.unpack(snapshot, destination)
+
+    def uid_of(tenant: str) -> int:
+        with reading(database) as connection:
+            return tenants.tenant_of(connection, tenant).unix_id
+
+    def secrets_of(tenant: str, names: tuple[str, ...]) -> dict[str, str]:
+        with reading(database) as connection:
+            return vault.secret_values(connection, tenant, names)
+
+    engine = LocalEngine(
+        home,
+        node=settings.node or os.uname().nodename,
+        cards=cards,
+        now_ms=clock.now_ms,
+        isolation=isolation,
+        epoch=epoch,
+        unpack=unpack,
+        secrets_of=secrets_of,
+        uid_of=uid_of,
+    )
+    world = LiveWorld(clock, engine, [requests])
+    requests.wake = world.ring
+    controller = Controller(world, journal, state, settings.lease)
+    controller.take_over(clock.now_ms(), epoch)
+
+    def after_turn(state: State) -> None:
+        if journal.rows_since_snapshot >= settings.snapshot_every:
+            journal.save(state)
+
+    def failed(error: BaseException) -> None:
+        server.failure = error
+        on_failure()
+
+    loop = LoopThread(controller, world, after_turn, failed)
+    platform = Platform(
+        database=database,
+        requests=requests,
+        blobs=blobs,
+        ask=loop.ask,
+        home=home,
+        now_ms=clock.now_ms,
+        isolation=isolation.sentence,
+        accepts_foreign=isolation.accepts_foreign,
+        limits=Limits(trial_credit=settings.trial_credit),
+    )
+    server = Server(platform, isolation, f"{cards.count} × {cards.kind}", loop, lambda: journal.save(state))
+    _set_prices(requests, state, cards.kind, settings, clock.now_ms())
+    loop.start()
+    return server
+
+
+def _set_prices(requests: Requests, state: State, kind: str, settings: Settings, now_ms: int) -> None:
+    """Prices for a first start: those of the settings, and an example for the kind of card there is."""
+    wanted = {kind: EXAMPLE_PRICES.get(kind, EXAMPLE_PRICE_OTHER)} if kind not in state.truth.prices else {}
+    for name, price in (wanted | settings.prices).items():
+        dated = state.truth.prices.get(name)
+        if not dated or (name in settings.prices and dated[-1][1] != price):
+            requests.submit(SetPrice(name, price, now_ms))
+
+
+def start_console(settings: Settings, home: Path) -> "subprocess.Popen[bytes]":
+    """The console as a process of its own that ends with this one, however this one ends."""
+    deadline = time.monotonic() + CONSOLE_PORT_WAIT_S
+    while True:
+        try:
+            demand_free(settings.host, settings.console_port, "--console-port")
+            break
+        except PortTaken:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+    api = f"http://{settings.host}:{settings.port}"
+    command = [sys.executable, "-m", "starverse.faces.console", "--api", api]
+    command += ["--host", settings.host, "--port", str(settings.console_port)]
+    command += ["--storage", str(home / "console")]
+    log = (home / "console.log").open("ab")
+    return subprocess.Popen(
+        ["setpriv", "--pdeathsig", "TERM", "--", *command],
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=log,
+    )

@@ -1,0 +1,89 @@
+"""`starverse up`: one server in the foreground."""
+
+import os
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+import uvicorn
+from rich.console import Console
+
+from starverse import __version__
+from starverse.faces.api import app as api
+from starverse.main.logs import set_up_logs
+from starverse.main.port import demand_free
+from starverse.main.server import Server, build, start_console
+from starverse.main.settings import Settings, home_of, read_settings
+from starverse.service import accounts
+from starverse.store.backup import lock_home
+
+SHUTDOWN_S = 3
+
+
+def serve(
+    home: Path | None,
+    *,
+    host: str | None,
+    port: int | None,
+    console_port: int | None,
+    console: bool,
+    cards: int | None,
+) -> None:
+    """Serve until SIGINT or SIGTERM. Options win over the settings file."""
+    home = home_of(home)
+    settings = read_settings(home)
+    given = {"host": host, "port": port, "console_port": console_port, "cards": cards}
+    given |= {} if console else {"console": False}
+    settings = msgspec.structs.replace(settings, **{name: v for name, v in given.items() if v is not None})
+    os.umask(0o077)
+    with lock_home(home):
+        demand_free(settings.host, settings.port, "--port")
+        set_up_logs(home)
+        _serve(home, settings)
+
+
+def _serve(home: Path, settings: Settings) -> None:
+    web: uvicorn.Server | None = None
+
+    def end() -> None:
+        if web is None:
+            os.kill(os.getpid(), signal.SIGTERM)
+        else:
+            web.should_exit = True
+
+    server = build(home, settings, end)
+    operator = accounts.make_operator(server.platform)
+    beside = start_console(settings, home) if settings.console else None
+    config = uvicorn.Config(
+        api.build(server.platform),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=SHUTDOWN_S,
+    )
+    web = uvicorn.Server(config)
+    _greet(settings, home, server, operator.token if operator else "")
+    try:
+        web.run()
+    finally:
+        server.stop()
+        if beside is not None:
+            beside.terminate()
+            beside.wait()
+    if server.failure is not None:
+        raise server.failure
+
+
+def _greet(settings: Settings, home: Path, server: Server, token: str) -> None:
+    say = Console(highlight=False, soft_wrap=True).print
+    say(f"[bold]Starverse {__version__}[/] on {server.cards}, home {home}")
+    if settings.console:
+        say(f"  console  http://{settings.host}:{settings.console_port}")
+    say(f"  API      http://{settings.host}:{settings.port}  (docs: /docs, figures: /metrics)")
+    say(f"  {server.isolation.sentence}")
+    if token:
+        say(f"  [bold]Operator token, shown this once:[/] {token}")
+        say("  Sign in with it: starverse login --token-stdin")
+    sys.stdout.flush()

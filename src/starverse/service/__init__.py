@@ -1,0 +1,1 @@
+"""What a tenant may do: one function a use case, every right checked here."""

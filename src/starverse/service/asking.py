@@ -1,0 +1,195 @@
+"""From what somebody asks for to what the loop is told: all that can be checked beforehand is, here."""
+
+import posixpath
+import re
+from collections.abc import Collection, Mapping
+
+from msgspec import Struct
+
+from starverse.control.state import State
+from starverse.model.errors import BadInput, Refused
+from starverse.model.job import TIME_LIMIT_DEFAULT_MS, JobSpec, Launch, Work
+from starverse.model.units import (
+    CARD,
+    CARDS_MAX,
+    SECOND_MS,
+    TIME_LIMIT_MAX_MS,
+    format_duration,
+    format_yuan,
+    parse_cards,
+)
+from starverse.money.ledger import WALLET
+from starverse.money.meter import hold_for
+from starverse.money.prices import price_at
+from starverse.service.answers import JobAsk
+
+NAME_CHARACTERS_MAX = 128
+COMMAND_BYTES_MAX = 128 * 1024  # what Linux takes for one argument
+ENVIRONMENT_BYTES_MAX = 64 * 1024
+SECRETS_MAX = 64
+RETRIES_MAX = 100
+
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+RESERVED = "STARVERSE_"
+
+
+class KindNow(Struct, frozen=True):
+    """A kind of card now: those in service, those free, the price of one an hour, the jobs that wait."""
+
+    cards: int
+    free: int
+    price: int
+    waiting: int
+
+
+class Now(Struct, frozen=True):
+    """What a job is checked against: the cluster by kind, the tenant's money, the shortest lease."""
+
+    kinds: Mapping[str, KindNow]
+    available: int
+    least_lease_ms: int
+
+
+def now_of(state: State, tenant: str, now_ms: int) -> Now:
+    """The part of the loop's state that a job is checked against."""
+    cards = dict.fromkeys(state.spaces, 0)
+    for node in state.nodes.values():
+        if not node.lost:
+            cards[node.kind] += node.cards - node.broken.bit_count()
+    kinds = {
+        kind: KindNow(
+            cards[kind],
+            space.free,
+            price_at(state.truth.prices.get(kind, []), now_ms),
+            len(state.queues.get(kind, ())),
+        )
+        for kind, space in state.spaces.items()
+    }
+    return Now(kinds, state.accounts.get(WALLET + tenant, 0), state.view.terms.least_ms)
+
+
+def spec_of(ask: JobAsk, job: str, tenant: str, project: str, owner: str, now: Now) -> JobSpec:
+    """What the loop is told for what was asked.
+
+    Raises BadInput for what makes no sense or can never be had, Refused for what cannot be had now.
+    """
+    cards_min, cards_max = _cards(ask.cards)
+    kind = _kind(ask.kind, now, cards_min)
+    if ask.priority == "reserved":
+        raise Refused("Class 'reserved' needs a reservation.", "Use on-demand or preemptible.")
+    time_limit_ms = ask.time_limit_ms or TIME_LIMIT_DEFAULT_MS[ask.priority]
+    if not SECOND_MS <= time_limit_ms <= TIME_LIMIT_MAX_MS:
+        remedy = f"Give 1 s to {format_duration(TIME_LIMIT_MAX_MS)}, or 0 for the default."
+        raise BadInput("The time limit is out of bounds.", remedy)
+    if not 0 <= ask.retries <= RETRIES_MAX:
+        raise BadInput(f"{ask.retries} retries cannot be had.", f"Give 0 to {RETRIES_MAX}.")
+    _one_line("name", ask.name)
+    _one_line("image", ask.image)
+    if ask.image:
+        raise BadInput("Jobs cannot name an image yet.", "Leave `image` empty.")
+    _check_command(ask.command)
+    _check_environment(ask.environment)
+    if len(ask.secrets) > SECRETS_MAX or len(set(ask.secrets)) != len(ask.secrets):
+        raise BadInput("A job may use up to 64 secrets, each once.", "Name fewer.")
+    work = Work(
+        command=ask.command,
+        launch=ask.launch or _launch(ask.command),
+        snapshot=ask.snapshot,
+        environment=tuple(ask.environment.items()),
+        secrets=ask.secrets,
+    )
+    return JobSpec(
+        job=job,
+        tenant=tenant,
+        cards_min=cards_min,
+        cards_max=cards_max,
+        kind=kind,
+        price=now.kinds[kind].price,
+        time_limit_ms=time_limit_ms,
+        retries=ask.retries,
+        priority=ask.priority,
+        project=project,
+        owner=owner,
+        name=ask.name,
+        work=work,
+    )
+
+
+def check_money(spec: JobSpec, now: Now) -> None:
+    """Raises Refused when the wallet does not pay for the shortest lease on the fewest cards."""
+    needs = hold_for(spec.price, spec.cards_min, now.least_lease_ms)
+    if needs > now.available:
+        raise Refused(
+            f"The wallet holds {format_yuan(now.available)}; to start, this job needs {format_yuan(needs)}.",
+            f"Top up {format_yuan(needs - now.available)} or more, or ask for fewer cards.",
+        )
+
+
+def check_script(spec: JobSpec, files: Collection[str] | None) -> None:
+    """Raises BadInput when the script is not among the submitted files (None: nothing was submitted)."""
+    script = spec.work.command[0]
+    if not script.endswith(".py") or script.startswith("/"):
+        return
+    if files is None:
+        raise BadInput(f"'{script}' needs the directory it is in.", "Upload it and name its `snapshot`.")
+    if posixpath.normpath(script) not in files:
+        alike = sorted(path for path in files if posixpath.basename(path) == posixpath.basename(script))[:3]
+        remedy = f"Did you mean {' or '.join(alike)}?" if alike else "Is it named in .gitignore?"
+        raise BadInput(f"There is no script '{script[:80]}' in the submitted directory.", remedy)
+
+
+def _cards(cards: int | str) -> tuple[int, int]:
+    if isinstance(cards, str):
+        return parse_cards(cards)
+    if not 1 <= cards <= CARDS_MAX:
+        shown = cards if abs(cards) < 10**12 else "So many"
+        raise BadInput(f"{shown} cards cannot be had.", f"Ask for 1 to {CARDS_MAX:,} cards.")
+    return cards * CARD, cards * CARD
+
+
+def _kind(kind: str, now: Now, cards_min: int) -> str:
+    if not now.kinds:
+        raise Refused("This cluster has no cards yet.", "Ask its operator to add a node.")
+    if not kind:
+        kind = max(now.kinds, key=lambda name: (now.kinds[name].cards, name))
+    if kind not in now.kinds:
+        there = ", ".join(sorted(now.kinds))
+        raise BadInput(f"This cluster has no {kind[:64]!r} cards.", f"It has: {there}.")
+    cards = now.kinds[kind].cards
+    if cards_min > cards * CARD:
+        wanted = cards_min // CARD
+        has = f"This cluster has {cards} {kind} card{'s' * (cards != 1)}; you asked for {wanted}."
+        raise BadInput(has, f"Ask for {cards} or fewer." if cards else "Ask for another kind.")
+    return kind
+
+
+def _launch(command: tuple[str, ...]) -> Launch:
+    """As torchrun does with a script or a module; anything else is started once."""
+    return "per-card" if command[0].endswith(".py") or command[0] == "-m" else "once"
+
+
+def _check_command(command: tuple[str, ...]) -> None:
+    if not command or not command[0].strip():
+        raise BadInput("There is no command to run.", "Give a Python script and its arguments, or a command.")
+    if any("\0" in word for word in command):
+        raise BadInput("The command holds a NUL character.", "Remove it.")
+    if sum(len(word.encode(errors="replace")) + 1 for word in command) > COMMAND_BYTES_MAX:
+        raise BadInput("The command is longer than 128 KiB.", "Put what is long into a file.")
+
+
+def _check_environment(environment: Mapping[str, str]) -> None:
+    for name, value in environment.items():
+        if not VARIABLE.fullmatch(name):
+            raise BadInput(f"{name[:40]!r} is not the name of a variable.", "Use letters, digits and _.")
+        if name.startswith(RESERVED):
+            raise BadInput(f"{name[:60]} is set by the platform.", f"Choose a name not beginning {RESERVED}.")
+        if "\0" in value:
+            raise BadInput(f"The value of {name[:60]} holds a NUL character.", "Remove it.")
+    if sum(len(n) + len(v.encode(errors="replace")) for n, v in environment.items()) > ENVIRONMENT_BYTES_MAX:
+        raise BadInput("The environment is larger than 64 KiB.", "Put what is large into a file.")
+
+
+def _one_line(what: str, text: str) -> None:
+    if len(text) > NAME_CHARACTERS_MAX or not text.isprintable():
+        remedy = f"Use up to {NAME_CHARACTERS_MAX} printable characters."
+        raise BadInput(f"The {what} is too long or not plain text.", remedy)

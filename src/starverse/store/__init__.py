@@ -1,0 +1,1 @@
+"""The memory: journal, ledger, projections, tenants, requests and submitted files, in SQL and on disk."""

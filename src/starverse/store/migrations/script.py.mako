@@ -1,0 +1,12 @@
+"""${message.rstrip(".")}."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = ${repr(up_revision)}
+down_revision = ${repr(down_revision)}
+
+
+def upgrade() -> None:
+    """Bring the schema here."""
+    ${upgrades if upgrades else "pass"}

@@ -1,0 +1,222 @@
+"""What must hold after every turn, whatever happens: of the state, and of the journal read by itself."""
+
+from collections import defaultdict
+from typing import Any
+
+import msgspec
+from tests.cluster import Cluster, job_of
+
+from starverse.control.state import State
+from starverse.model import events as ev
+from starverse.model.job import JOB_LIFE, JobSpec, Phase
+from starverse.model.units import CARD
+from starverse.money.meter import cost
+from starverse.scheduler.decide import decide
+from starverse.scheduler.plan import NOTHING
+from starverse.scheduler.reasons import why_waiting
+
+
+def of_the_state(state: State) -> None:
+    """The parts of the state agree with each other."""
+    cards_are_where_they_are_said_to_be(state)
+    every_job_is_in_one_place(state)
+    money_is_held_for_what_runs(state)
+    nothing_more_can_be_decided(state)
+    whoever_waits_knows_why(state)
+
+
+def cards_are_where_they_are_said_to_be(state: State) -> None:
+    used: dict[str, int] = defaultdict(int)
+    for run in state.runs.values():
+        for share in run.shares:
+            assert not used[share.node] & share.mask, f"a card of {share.node} is used twice"
+            used[share.node] |= share.mask
+    free: dict[str, int] = defaultdict(int)
+    for name, node in state.nodes.items():
+        space = state.spaces[node.kind]
+        healthy = (1 << node.cards) - 1 & ~node.broken
+        assert space.used_on(name) == used[name]
+        assert space.free_on(name) == healthy & ~used[name]
+        free[node.kind] += 0 if node.cordoned or node.lost else (healthy & ~used[name]).bit_count()
+    assert {kind: space.free for kind, space in state.spaces.items()} == free
+
+
+def every_job_is_in_one_place(state: State) -> None:
+    queued = [job for queue in state.queues.values() for job in queue]
+    delayed = [
+        name for at_ms, name in state.delayed
+        if (job := state.jobs.get(name)) and (job.phase, job.not_before_ms) == ("waiting", at_ms)
+    ]  # fmt: skip
+    paused = [job for jobs in state.paused.values() for job in jobs]
+    running = [run.job for run in state.runs.values()]
+    assert sorted(queued + delayed + paused + running) == sorted(state.jobs)
+    for kind, queue in state.queues.items():
+        orders = [state.jobs[job].order for job in queue]
+        assert orders == sorted(orders), f"the queue of {kind} is out of order"
+    for name, job in state.jobs.items():
+        assert (
+            (job.run in state.runs) == (name in running) == (job.phase in {"starting", "running", "stopping"})
+        )
+        assert (job.phase == "paused") == (name in paused)
+
+
+def money_is_held_for_what_runs(state: State) -> None:
+    assert sum(state.accounts.values()) == 0
+    held: dict[str, int] = defaultdict(int)
+    for run in state.runs.values():
+        held[f"held/{run.tenant}"] += run.held
+        begun_ms = run.started_ms or state.now_ms  # what has not begun yet pays from a time to come
+        assert run.held + run.charged >= cost(run.price, run.milli_cards, run.lease_until_ms - begun_ms)
+    for account, amount in state.accounts.items():
+        if account.startswith(("wallet/", "held/")):
+            assert amount >= 0, f"{account} is {amount}"
+        if account.startswith("held/"):
+            assert amount == held[account], f"{account} is {amount}, but {held[account]} is held for runs"
+
+
+def nothing_more_can_be_decided(state: State) -> None:
+    """What the loop left undone cannot be done, by the word of a `decide` that remembers nothing."""
+    before = insides(state)
+    plan, memo = decide(state.view, {}, state.now_ms)
+    assert plan is NOTHING, f"left undone: {plan}"
+    assert decide(state.view, memo, state.now_ms)[0] is NOTHING
+    assert insides(state) == before, "to decide has changed the state"
+
+
+def insides(state: State) -> Any:
+    """All of the state that can be seen, what is derived included."""
+    spaces = {
+        kind: {slot: repr(getattr(space, slot)) for slot in vars(space)}
+        for kind, space in state.spaces.items()
+    }
+    queues = {kind: tuple(queue) for kind, queue in state.queues.items()}
+    return state.snapshot(), spaces, queues, tuple(state.delayed), repr(state.paused)
+
+
+def whoever_waits_knows_why(state: State) -> None:
+    for name, job in state.jobs.items():
+        if job.phase == "waiting":
+            reason = why_waiting(state.view, name, state.now_ms, job.not_before_ms)
+            assert reason.causes, f"{name} waits for nothing"
+            assert all(cause.text.endswith(".") and "\n" not in cause.text for cause in reason.causes)
+        if job.phase == "paused":
+            assert job.why.endswith("."), f"{name} is paused without a sentence"
+            assert job.pause
+
+
+class Auditor:
+    """Reads the journal as an outsider would, with no help from the state, and objects to what is not right.
+
+    Called with the cluster after every turn: `Cluster(watch=Auditor())`.
+    """
+
+    def __init__(self) -> None:
+        self.read = 0
+        self.phases: dict[str, Phase] = {}
+        self.specs: dict[str, JobSpec] = {}
+        self.runs: dict[str, _Bill] = {}
+        self.accounts: dict[str, int] = defaultdict(int)
+        self.cards: dict[tuple[str, int], str] = {}
+
+    def __call__(self, cluster: Cluster) -> None:
+        rows = cluster.book.rows
+        for heard_ms, event in rows[self.read :]:
+            self.hear(heard_ms, event)
+        self.read = len(rows)
+        assert set(cluster.hall.starts.values()) <= {1}, "a run was started twice"
+        of_the_state(cluster.state)
+
+    def hear(self, heard_ms: int, event: ev.Event) -> None:
+        self._move(event)
+        match event:
+            case ev.JobSubmitted(spec=spec):
+                assert spec.job not in self.specs
+                self.specs[spec.job] = spec
+            case ev.RunPlaced(run=run, job=job, shares=shares):
+                assert run not in self.runs, f"the run id {run} was used before"
+                assert (
+                    self.specs[job].cards_min
+                    <= sum(s.count for s in shares) * CARD
+                    <= self.specs[job].cards_max
+                )
+                self.runs[run] = _Bill(
+                    self.specs[job].price, sum(s.count for s in shares) * CARD, heard_ms, event.lease_until_ms
+                )
+                self._occupy(run, shares)
+            case ev.LeaseRenewed(run=run, until_ms=until_ms):
+                self.runs[run].lease_until_ms = until_ms
+            case ev.RunStarted(run=run, happened_ms=happened_ms):
+                assert self.runs[run].started_ms is None, f"{run} started twice"
+                self.runs[run].started_ms = max(happened_ms, self.runs[run].placed_ms)
+            case ev.RunEnded(run=run):
+                self.runs[run].close(event)
+                self.cards = {card: user for card, user in self.cards.items() if user != run}
+            case ev.Posted():
+                self._post(event)
+
+    def _move(self, event: ev.Event) -> None:
+        job, name = job_of(event), type(event).__name__
+        if isinstance(event, ev.JobSubmitted):
+            self.phases[job] = "waiting"
+        elif name in {happening for _, happening in JOB_LIFE}:
+            assert (self.phases[job], name) in JOB_LIFE, f"{name} for {job}, which is {self.phases[job]}"
+            self.phases[job] = JOB_LIFE[self.phases[job], name]
+
+    def _occupy(self, run: str, shares: tuple[Any, ...]) -> None:
+        for share in shares:
+            for card in share.cards:
+                assert (share.node, card) not in self.cards, f"card {card} of {share.node} has two runs"
+                self.cards[share.node, card] = run
+
+    def _post(self, posting: ev.Posted) -> None:
+        assert sum(amount for _, amount in posting.lines) == 0
+        for account, amount in posting.lines:
+            self.accounts[account] += amount
+            assert self.accounts[account] >= 0 or not account.startswith(("wallet/", "held/"))
+        if posting.run:
+            self.runs[posting.run].post(posting)
+
+
+class _Bill:
+    """What one run had and paid."""
+
+    def __init__(self, price: int, milli_cards: int, placed_ms: int, lease_until_ms: int) -> None:
+        self.price, self.milli_cards = price, milli_cards
+        self.placed_ms, self.lease_until_ms = placed_ms, lease_until_ms
+        self.started_ms: int | None = None
+        self.held = self.charged = self.credited = self.card_ms = 0
+        self.paid_to_ms = 0
+
+    def post(self, posting: ev.Posted) -> None:
+        amounts: dict[str, int] = defaultdict(int)
+        for account, amount in posting.lines:
+            amounts[account.partition("/")[0]] += amount
+        self.held += amounts["held"]
+        self.charged += amounts["income"]
+        assert amounts["income"] >= 0
+        if posting.kind == "charge":
+            assert self.started_ms is not None
+            assert posting.from_ms == (self.paid_to_ms or self.started_ms), (
+                "time was left out or charged twice"
+            )
+            self.paid_to_ms = posting.to_ms
+            self.card_ms += posting.card_ms
+        if posting.kind == "credit":
+            assert amounts["wallet"] > 0 or not self.price or posting.to_ms - posting.from_ms < 1_000
+            self.credited += amounts["wallet"]
+
+    def close(self, end: ev.RunEnded) -> None:
+        assert self.held == 0, "money is still held for a run that is over"
+        ran_ms = 0
+        if self.started_ms is not None:
+            assert end.happened_ms == self.paid_to_ms
+            assert end.happened_ms <= max(self.lease_until_ms, self.started_ms), "it outlived its lease"
+            ran_ms = end.happened_ms - self.started_ms
+        assert self.charged == cost(self.price, self.milli_cards, ran_ms)
+        assert self.card_ms == ran_ms * self.milli_cards // CARD
+        assert self.credited <= self.charged, "more was given back than paid"
+
+
+def snapshot_of(state: State) -> Any:
+    """The state as plain data, to compare and to print."""
+    return msgspec.json.decode(state.snapshot())

@@ -1,0 +1,87 @@
+"""A served cluster of two cards, and people at their command lines."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.faces.cli.served import EMAIL, PASSWORD, Served, Shell
+from tests.service.place import Place
+
+from starverse.model.requests import TopUp
+from starverse.model.units import YUAN
+from starverse.service import accounts
+from starverse.store.database import DATABASE_FILE, home_url, open_database
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new database: migrating takes most of a second, copying does not."""
+    home = tmp_path_factory.mktemp("migrated")
+    open_database(home_url(home)).dispose()
+    return home / DATABASE_FILE
+
+
+@pytest.fixture
+def served(tmp_path: Path, migrated: Path) -> Iterator[Served]:
+    home = tmp_path / "server"
+    home.mkdir()
+    shutil.copy(migrated, home)
+    served = Served(Place(home))
+    served.start()
+    yield served
+    served.stop()
+    served.place.close()
+
+
+@pytest.fixture
+def place(served: Served) -> Place:
+    return served.place
+
+
+@pytest.fixture
+def stranger(served: Served, tmp_path: Path) -> Shell:
+    """Somebody who has not signed in."""
+    return Shell(tmp_path / "stranger", served.url)
+
+
+@pytest.fixture
+def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory one works in: a script, and a folder that git ignores."""
+    folder = tmp_path / "code"
+    (folder / "data").mkdir(parents=True)
+    (folder / "train.py").write_text("print('hello')\n")
+    (folder / "data" / "large.bin").write_bytes(b"x" * 100_000)
+    (folder / ".gitignore").write_text("data/\n")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def ada(served: Served, tmp_path: Path, code: Path) -> Shell:
+    """Somebody with an account, ¥1000, and a script."""
+    shell = Shell(tmp_path / "ada", served.url)
+    shell("register", EMAIL, "--password-stdin", typed=PASSWORD)
+    wallet = shell.json("wallet")["wallet"]
+    served.place.tell(TopUp(wallet["tenant"], 1000 * YUAN))
+    return shell
+
+
+@pytest.fixture
+def operator(served: Served, tmp_path: Path) -> Shell:
+    """Who runs the cluster."""
+    made = accounts.make_operator(served.place.platform)
+    assert made
+    shell = Shell(tmp_path / "operator", served.url)
+    shell.env["STARVERSE_TOKEN"] = made.token
+    return shell
+
+
+@pytest.fixture
+def submitted(ada: Shell) -> Callable[..., str]:
+    """Submit a job and say its id."""
+
+    def submit(*words: str) -> str:
+        return str(ada.json("submit", *(words or ("--name", "first", "--", "train.py")))["job"])
+
+    return submit

@@ -1,0 +1,511 @@
+"""A small server that speaks the documented API over real HTTP, whose cluster a test can shape at will."""
+
+import asyncio
+import math
+import threading
+import time
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from starverse.faces import schemas as sc
+
+TICK_S = 0.2
+ACCOUNT = sc.Account("u-1", "ada@example.com", True, (sc.Membership("p-1", "ada", "t-1", "owner"),))
+STEPS = 400
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+class World:
+    """Mutable owner of what the pretended server knows."""
+
+    def __init__(self) -> None:
+        self.operator = True
+        self.passwords = {"ada@example.com": "correct horse battery"}
+        self.tokens: dict[str, sc.Token] = {}
+        self.nodes = {"this-machine": sc.Node("this-machine", "cpu", 2, 0, (), False, False)}
+        self.price = 400_000
+        self.jobs: dict[str, sc.Job] = {}
+        self.runs: dict[str, list[sc.Run]] = {}
+        self.moments: dict[str, list[sc.Moment]] = {}
+        self.metrics: dict[str, list[sc.Metric]] = {}
+        self.logs: dict[str, str] = {}
+        self.files: dict[str, dict[str, bytes]] = {}
+        self.postings: list[sc.Posting] = []
+        self.submitted: dict[str, str] = {}  # idempotency key -> job
+        self.speed = 6
+        self.fault_at = 0
+        self.requests: list[str] = []
+        self.seq = 0
+
+    def post(self, kind: str, amount: int, wallet: int, held: int, **more: Any) -> None:
+        self.seq += 1
+        given = {"job": "", "run": "", "card_ms": 0, "from_ms": None, "to_ms": None, "note": ""} | more
+        self.postings.append(
+            sc.Posting(self.seq, now_ms(), kind, wallet=wallet, held=held, amount=amount, **given)
+        )
+
+    def wallet(self) -> sc.Wallet:
+        available = sum(p.wallet for p in self.postings)
+        held = sum(p.held for p in self.postings)
+        live = [j for j in self.jobs.values() if j.phase == "running"]
+        rate = sum(j.price * j.cards_max for j in live)
+        empty = now_ms() + (available + held) * 3_600_000 // rate if rate else None
+        return sc.Wallet("t-1", available, held, sum(j.cost - j.charged for j in live), rate, empty)
+
+    def cluster(self) -> sc.Cluster:
+        kinds: dict[str, list[int]] = {}
+        for node in self.nodes.values():
+            seen = kinds.setdefault(node.kind, [0, 0])
+            seen[0] += node.cards
+            seen[1] += 0 if node.cordoned or node.lost else node.cards - node.used - len(node.broken)
+        shown = tuple(sc.Kind(kind, cards, free, self.price) for kind, (cards, free) in kinds.items())
+        waiting = sum(j.phase == "waiting" for j in self.jobs.values())
+        running = sum(j.phase == "running" for j in self.jobs.values())
+        return sc.Cluster(
+            version="0.1.0",
+            kinds=shown,
+            isolation="A Unix user per tenant.",
+            accepts_foreign=True,
+            snapshot_bytes_max=1 << 30,
+            snapshot_files_max=100_000,
+            waiting=waiting,
+            running=running,
+        )
+
+    def tell(self, job: str, what: str, run: str, text: str) -> None:
+        self.seq += 1
+        self.moments[job].append(sc.Moment(self.seq, now_ms(), what, run, text))
+
+    def submit(self, ask: dict[str, Any]) -> sc.Job:
+        name = f"j-{len(self.jobs):04d}kmxwpq"
+        low, _, high = str(ask["cards"]).partition(":")
+        cards = int(low), int(high or low)
+        script = ask["command"][0].endswith(".py")
+        job = sc.Job(
+            name, "p-1", "t-1", "u-1", ask["name"], "waiting", "", "", "cpu", *cards, self.price,
+            ask["priority"], ask["time_limit_ms"] or 7 * 86_400_000, now_ms(), None, None, "", 0,
+            tuple(ask["command"]), "per-card" if script else "once", ask["snapshot"], ask["environment"], (), 0, 0, 0, 0,
+        )  # fmt: skip
+        self.jobs[name] = job
+        self.runs[name], self.moments[name], self.metrics[name] = [], [], []
+        self.files[name] = {}
+        self.tell(name, "JobSubmitted", "", f"Submitted: {low} cpu cards at ¥0.4000 a card-hour.")
+        return job
+
+    # -- time passes --------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        for name, job in list(self.jobs.items()):
+            node = self.nodes.get("this-machine")
+            if (
+                job.phase == "waiting"
+                and node
+                and not node.cordoned
+                and node.used + job.cards_min <= node.cards
+            ):
+                self.place(name)
+            elif job.phase == "running":
+                self.step(name)
+
+    def place(self, name: str) -> None:
+        job, node, at = self.jobs[name], self.nodes["this-machine"], now_ms()
+        cards = min(job.cards_max, node.cards - node.used)
+        run = f"{name}.{job.runs}"
+        done = self.runs[name][-1].checkpoint_step if self.runs[name] else 0
+        places = (sc.Place(node.node, tuple(range(node.used, node.used + cards))),)
+        self.nodes[node.node] = replace(node, used=node.used + cards)
+        self.runs[name].append(
+            sc.Run(
+                run,
+                job.runs,
+                cards,
+                places,
+                at,
+                at,
+                at + 400,
+                done,
+                None,
+                None,
+                None,
+                "",
+                0,
+                -1,
+                "",
+                False,
+                False,
+            )
+        )
+        self.jobs[name] = replace(
+            job, phase="running", run=run, runs=job.runs + 1, why="", started_ms=job.started_ms or at
+        )
+        self.tell(name, "RunPlaced", run, f"Run {job.runs} got {cards} cards on {node.node}.")
+        self.tell(name, "RunStarted", run, "The run started: metering begins.")
+        self.post("hold", 40_000 * cards, -40_000 * cards, 40_000 * cards, job=name, run=run)
+        self.logs[run] = ""
+
+    def step(self, name: str) -> None:
+        job, run, at = self.jobs[name], self.runs[name][-1], now_ms()
+        last = (
+            job.progress.step
+            if job.progress and self.metrics[name][-1].run == run.run
+            else run.resumed_step or 0
+        )
+        for step in range(last + 1, min(last + self.speed, STEPS) + 1):
+            noise = 0.05 * math.sin(step * 12.9898) * math.cos(step * 4.1)
+            loss = 1.4 + 2.4 * math.exp(-step / 90) + noise
+            self.metrics[name].append(sc.Metric(run.run, at, step, STEPS, loss, 26_000.0 + 900 * noise * 20))
+            if step % 50 == 0:
+                run = replace(run, checkpoint_ms=at, checkpoint_step=step)
+                self.tell(name, "CheckpointSaved", run.run, f"Checkpoint of step {step}.")
+            if step % 10 == 0:
+                self.logs[run.run] += f"step {step}: loss {loss:.3f} nat, letters alone 3.254\n"
+        last = min(last + self.speed, STEPS)
+        cost = job.charged + job.price * run.cards * (at - (run.started_ms or at)) // 3_600_000 - job.credited
+        progress = sc.Progress(last, STEPS, self.metrics[name][-1].loss, 26_000.0, at)
+        self.jobs[name] = replace(job, progress=progress, cost=cost)
+        self.runs[name][-1] = run
+        if self.fault_at and last >= self.fault_at and run.attempt == 0:
+            self.end(name, "signal", 9, fault=True)
+        elif last >= STEPS:
+            self.end(name, "exit", 0)
+
+    def end(
+        self, name: str, how: str, code: int, fault: bool = False, outcome: str = "done", why: str = ""
+    ) -> None:
+        job, run, at = self.jobs[name], self.runs[name][-1], now_ms()
+        if fault:
+            self.tell(name, "FaultInjected", run.run, "A fault was injected: rank 0 is killed.")
+        self.runs[name][-1] = replace(
+            run, ended_ms=at, how=how, code=code, rank=0 if code else -1, fault=fault, injected=fault
+        )
+        card_ms = (at - (run.started_ms or at)) * run.cards
+        due = job.price * card_ms // 3_600_000
+        self.post("charge", due, 40_000 * run.cards - due, -40_000 * run.cards, job=name, run=run.run, card_ms=card_ms,
+                  from_ms=run.started_ms, to_ms=at)  # fmt: skip
+        credit = 0
+        if fault:
+            lost_ms = at - (run.checkpoint_ms or run.started_ms or at)
+            credit = job.price * run.cards * lost_ms // 3_600_000
+            self.post("credit", credit, credit, 0, job=name, run=run.run, card_ms=lost_ms * run.cards,
+                      note="work lost to a platform fault")  # fmt: skip
+        node = self.nodes["this-machine"]
+        self.nodes[node.node] = replace(node, used=node.used - run.cards)
+        self.tell(
+            name, "RunEnded", run.run, "Rank 0 was killed by signal 9." if fault else "The run finished."
+        )
+        charged, credited = job.charged + due, job.credited + credit
+        job = replace(
+            job, charged=charged, credited=credited, cost=charged - credited, card_ms=job.card_ms + card_ms
+        )
+        if fault:
+            self.jobs[name] = replace(job, phase="waiting", why="platform fault: rank 0 killed by signal 9")
+        else:
+            self.jobs[name] = replace(job, phase="ended", outcome=outcome, why=why, ended_ms=at)
+            self.files[name] = {"result.json": b'{"steps": 400}', "model/weights.pt": bytes(1_300_000)}
+
+
+class Server:
+    """The pretended server on a port of its own, which can be killed and come back."""
+
+    def __init__(self, world: World | None = None) -> None:
+        self.world = world or World()
+        self.port = 0
+        self._server: uvicorn.Server | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        config = uvicorn.Config(
+            build(self.world), port=self.port, log_level="error", timeout_graceful_shutdown=0
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.02)
+        self.port = self._server.servers[0].sockets[0].getsockname()[1]
+
+    def stop(self) -> None:
+        assert self._server and self._thread
+        self._server.should_exit = self._server.force_exit = True
+        self._thread.join()
+
+
+def build(world: World) -> Starlette:
+    def answer(value: Any, status: int = 200) -> Response:
+        return Response(msgspec.json.encode(value), status, media_type="application/json")
+
+    def problem(status: int, kind: str, detail: str, remedy: str = "") -> Response:
+        return answer(sc.Problem(f"urn:starverse:problem:{kind}", kind, status, detail, remedy), status)
+
+    def signed_in(name: str) -> sc.SignedIn:
+        token = f"tok-{len(world.tokens)}-{'x' * 30}"
+        shown = sc.Token(f"k-{len(world.tokens)}", name, now_ms(), now_ms() + 90 * 86_400_000, False)
+        world.tokens[token] = shown
+        return sc.SignedIn(token, shown.token_id, shown.expires_ms, replace(ACCOUNT, operator=world.operator))
+
+    async def register(request: Request) -> Response:
+        body = await request.json()
+        if body["email"] in world.passwords:
+            return problem(
+                409, "conflict", "There is an account with this address.", "Sign in, or use another."
+            )
+        if len(body["password"]) < 8:
+            return problem(
+                422, "bad-input", "The password has fewer than 8 characters.", "Choose a longer one."
+            )
+        world.passwords[body["email"]] = body["password"]
+        world.post("trial", 10_000_000, 10_000_000, 0)
+        return answer(signed_in("console"), 201)
+
+    async def log_in(request: Request) -> Response:
+        body = await request.json()
+        if world.passwords.get(body["email"]) != body["password"]:
+            return problem(401, "not-signed-in", "Email or password is wrong.", "Try again, or register.")
+        return answer(signed_in(body.get("name", "")), 201)
+
+    async def stream(request: Request) -> Response:
+        job = request.path_params.get("job", "")
+        if job and job not in world.jobs:
+            return problem(404, "not-found", f"There is no job {job}.")
+
+        async def events() -> AsyncIterator[str]:
+            seen: Any = None
+            metric, log, beats = len(world.metrics.get(job, ())), 0, 0
+            number = 0
+
+            def event(kind: str, value: Any) -> str:
+                nonlocal number
+                number += 1
+                return f"id: {number}\nevent: {kind}\ndata: {msgspec.json.encode(value).decode()}\n\n"
+
+            yield ": hello\n\n"
+            while True:
+                jobs = [world.jobs[job]] if job else list(world.jobs.values())
+                shown = (jobs, [world.runs.get(j.job, ())[-1:] for j in jobs])
+                if shown != seen:
+                    for each in jobs if job or seen is not None else []:
+                        yield event("job", sc.JobChanged(each, tuple(world.runs[each.job]) if job else ()))
+                    if not job:
+                        yield event("wallet", sc.WalletChanged(world.wallet()))
+                    seen = (list(jobs), list(shown[1]))
+                for point in world.metrics.get(job, ())[metric:]:
+                    metric += 1
+                    yield event("metric", point)
+                text = world.logs.get(jobs[0].run, "") if job else ""
+                if len(text) != log:
+                    yield event("log", sc.LogText(jobs[0].run, "stdout", text[log:]))
+                    log = len(text)
+                if job and jobs[0].phase == "ended":
+                    yield event("end", sc.Ended(jobs[0]))
+                    return
+                beats += 1
+                if beats % 50 == 0:
+                    yield ": alive\n\n"
+                await asyncio.sleep(TICK_S)
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    async def call(request: Request) -> Response:
+        method, parts, query = request.method, request.path_params["path"].split("/"), request.query_params
+        world.requests.append(f"{method} /v1/{request.path_params['path']}")
+        token = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if token not in world.tokens:
+            return problem(401, "not-signed-in", "The token is not valid any more.", "Sign in again.")
+        body = (
+            await request.json()
+            if "json" in request.headers.get("content-type", "") and await request.body()
+            else {}
+        )
+        match method, *parts:
+            case "DELETE", "sessions", "current":
+                del world.tokens[token]
+                return Response(status_code=204)
+            case "GET", "me":
+                return answer(replace(ACCOUNT, operator=world.operator))
+            case "GET", "projects":
+                return answer(ACCOUNT.projects)
+            case "GET", "tokens":
+                return answer(
+                    [replace(shown, current=secret == token) for secret, shown in world.tokens.items()]
+                )
+            case "POST", "tokens":
+                return answer(signed_in(body["name"]), 201)
+            case "DELETE", "tokens", which:
+                world.tokens = {secret: t for secret, t in world.tokens.items() if t.token_id != which}
+                return Response(status_code=204)
+            case "GET", "secrets":
+                return answer([])
+            case "GET", "cluster":
+                return answer(world.cluster())
+            case "GET", "nodes":
+                return answer(list(world.nodes.values()))
+            case "POST", "nodes", node, "cordon" | "drain" | "uncordon":
+                world.nodes[node] = replace(world.nodes[node], cordoned=parts[-1] != "uncordon")
+                return answer(world.nodes[node])
+            case "POST", "runs", run, "faults":
+                world.end(run.rpartition(".")[0], "signal", 9, fault=True)
+                return Response(status_code=204)
+            case "GET", "wallet":
+                return answer(world.wallet())
+            case "GET", "wallet", "statement":
+                return answer(page(world.postings[::-1], query))
+            case "GET", "prices":
+                return answer([sc.Price("cpu", 0, world.price)])
+            case "POST", "blobs", "missing":
+                return answer(sc.Missing(tuple(body["digests"])))
+            case "PUT", "blobs", _:
+                return Response(status_code=204)
+            case "POST", "snapshots":
+                size = sum(file["size"] for file in body["files"])
+                return answer(sc.Snapshot("5e" * 32, len(body["files"]), size), 201)
+            case "POST", "jobs", "preview":
+                return preview(body)
+            case "POST", "jobs":
+                key = request.headers.get("idempotency-key", "")
+                if key not in world.submitted:
+                    world.submitted[key] = world.submit(body).job
+                return answer(world.jobs[world.submitted[key]], 201)
+            case "GET", "jobs":
+                phase = query.get("phase", "")
+                jobs = [replace(j, progress=None) for j in world.jobs.values() if phase in ("", j.phase)]
+                return answer(page(jobs[::-1], query))
+            case _, "jobs", name, *rest if name not in world.jobs:
+                return problem(
+                    404, "not-found", f"There is no job '{name}'.", "`starverse jobs` lists yours."
+                )
+            case method, "jobs", name, *rest:
+                return of_job(method, name, rest, query)
+        return problem(404, "not-found", "There is nothing at this address.")
+
+    def page(items: list[Any], query: Any) -> sc.Page[Any]:
+        first, size = int(query.get("cursor") or 0), int(query.get("limit", 50))
+        more = str(first + size) if first + size < len(items) else ""
+        return sc.Page(tuple(items[first : first + size]), more)
+
+    def preview(body: dict[str, Any]) -> Response:
+        low, _, high = str(body["cards"]).partition(":")
+        total = sum(n.cards for n in world.nodes.values())
+        if not low.isdigit() or int(low) < 1:
+            return problem(422, "bad-input", f"'{low}' is not a number of cards.", "Write 2, or 1:8.")
+        if int(low) > total:
+            return problem(
+                422,
+                "bad-input",
+                f"This cluster has {total} cpu cards; you asked for {low}.",
+                f"Ask for {total} or fewer.",
+            )
+        low_h, high_h = world.price * int(low), world.price * int(high or low)
+        limit = body["time_limit_ms"] or 7 * 86_400_000
+        free, money = world.cluster().kinds[0].free, world.wallet().available
+        return answer(
+            sc.Preview(
+                "cpu",
+                int(low),
+                int(high or low),
+                world.price,
+                low_h,
+                high_h,
+                limit,
+                low_h * limit // 3_600_000,
+                high_h * limit // 3_600_000,
+                money,
+                money * 3_600_000 // high_h,
+                free,
+                total,
+                free >= int(low),
+            )  # fmt: skip
+        )
+
+    def of_job(method: str, name: str, rest: list[str], query: Any) -> Response:
+        job = world.jobs[name]
+        match method, *rest:
+            case ("GET",):
+                return answer(job)
+            case "POST", "stop":
+                if job.phase == "running":
+                    world.end(name, "exit", 85, outcome="stopped", why="stopped on request")
+                elif job.phase != "ended":
+                    why = "stopped on request"
+                    world.jobs[name] = replace(
+                        job, phase="ended", outcome="stopped", why=why, ended_ms=now_ms()
+                    )
+                return answer(world.jobs[name])
+            case "POST", "resume":
+                world.jobs[name] = replace(job, phase="waiting")
+                return answer(world.jobs[name])
+            case "GET", "why":
+                causes = (sc.Cause("cards", "It needs 2 cpu cards at once; 1 are free."),)
+                change = "It would start now with 1 card."
+                return answer(sc.Why(name, job.phase, causes[0].text, causes, change))
+            case "GET", "runs":
+                return answer(world.runs[name])
+            case "GET", "timeline":
+                return answer(world.moments[name])
+            case "GET", "metrics":
+                return answer(world.metrics[name][:: max(1, len(world.metrics[name]) // 500)])
+            case "GET", "logs":
+                run = query.get("run") or job.run
+                text = world.logs.get(run, "") if query["stream"] == "stdout" else ""
+                offset = int(query["offset"])
+                offset = max(0, len(text) + offset) if offset < 0 else min(offset, len(text))
+                part = text[offset : offset + int(query["limit"])]
+                end = offset + len(part)
+                return answer(sc.LogPart(run, query["stream"], part, offset, end, end < len(text)))
+            case "GET", "files":
+                return answer([sc.OutputFile(p, len(b), now_ms()) for p, b in world.files[name].items()])
+            case "GET", "files", *path:
+                return Response(world.files[name]["/".join(path)], media_type="application/octet-stream")
+        return problem(404, "not-found", "There is nothing at this address.")
+
+    async def health(_: Request) -> Response:
+        return answer(sc.Health(True, "0.1.0"))
+
+    async def time_passes() -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            world.tick()
+
+    routes = [
+        Route("/healthz", health),
+        Route("/v1/accounts", register, methods=["POST"]),
+        Route("/v1/sessions", log_in, methods=["POST"]),
+        Route("/v1/stream", stream),
+        Route("/v1/jobs/{job}/stream", stream),
+        Route("/v1/{path:path}", call, methods=["GET", "POST", "PUT", "DELETE"]),
+    ]
+
+    from contextlib import asynccontextmanager
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        ticking = asyncio.create_task(time_passes())
+        yield
+        ticking.cancel()
+
+    return Starlette(routes=routes, lifespan=lifespan)
+
+
+if __name__ == "__main__":
+    import sys
+
+    pretended = Server()
+    pretended.port = int(sys.argv[1])
+    pretended.world.post("trial", 10_000_000, 10_000_000, 0)
+    pretended.world.fault_at = 150
+    pretended.start()
+    time.sleep(1e9)

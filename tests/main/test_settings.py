@@ -1,0 +1,50 @@
+"""The settings file: every key has a default, and a slip is named with what was meant."""
+
+from pathlib import Path
+
+import pytest
+
+from starverse.main.settings import Settings, home_of, read_settings
+from starverse.model.errors import BadInput
+from starverse.money.lease import LeaseTerms
+
+
+def test_a_home_without_a_file_has_the_defaults(tmp_path: Path) -> None:
+    assert read_settings(tmp_path) == Settings()
+
+
+def test_what_is_written_is_taken(tmp_path: Path) -> None:
+    text = 'port = 9000\n[prices]\ncpu = 250000\n[lease]\nwindow_ms = 60000\n'
+    text += 'least_ms = 20000\ngrace_ms = 5000\n'
+    (tmp_path / "starverse.toml").write_text(text)
+    settings = read_settings(tmp_path)
+    assert settings.port == 9000
+    assert settings.prices == {"cpu": 250_000}
+    assert settings.lease == LeaseTerms(60_000, 20_000, 5_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("prot = 9000\n", "did you mean `port`?"),
+        ('port = "9000"\n', "port"),
+        ("port = \n", "Invalid value"),
+        ("[lease]\nwindow_ms = 1\n", "window_ms"),
+    ],
+)
+def test_a_slip_is_one_sentence_that_names_the_file(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "starverse.toml").write_text(text)
+    with pytest.raises(BadInput) as caught:
+        read_settings(tmp_path)
+    assert said in str(caught.value)
+    assert str(tmp_path / "starverse.toml") in str(caught.value)
+
+
+def test_the_home_is_the_option_then_the_variable_then_the_users_share(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARVERSE_HOME", str(tmp_path / "by-variable"))
+    assert home_of(tmp_path / "by-option") == tmp_path / "by-option"
+    assert home_of() == tmp_path / "by-variable"
+    monkeypatch.delenv("STARVERSE_HOME")
+    assert home_of() == Path("~/.local/share/starverse").expanduser()
