@@ -1,12 +1,15 @@
 """The settings file: every key has a default, and a slip is named with what was meant."""
 
+import tomllib
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from starverse.main.settings import Settings, home_of, read_settings
 from starverse.model.errors import BadInput
 from starverse.money.lease import LeaseTerms
+from starverse.money.prices import EXAMPLE_PRICES
 
 
 def test_a_home_without_a_file_has_the_defaults(tmp_path: Path) -> None:
@@ -38,6 +41,15 @@ def test_a_slip_is_one_sentence_that_names_the_file(tmp_path: Path, text: str, s
         read_settings(tmp_path)
     assert said in str(caught.value)
     assert str(tmp_path / "starverse.toml") in str(caught.value)
+
+
+def test_the_settings_that_operate_md_shows_are_the_defaults() -> None:
+    page = Path(__file__).parents[2] / "docs" / "operate.md"
+    shown = tomllib.loads(page.read_text().partition("```toml\n")[2].partition("```")[0])
+    assert shown.pop("prices") == {"cpu": EXAMPLE_PRICES["cpu"]}
+    defaults = msgspec.to_builtins(Settings())
+    del defaults["prices"], defaults["cpu_only"]
+    assert shown == defaults
 
 
 def test_the_home_is_the_option_then_the_variable_then_the_users_share(

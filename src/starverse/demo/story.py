@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -41,7 +42,7 @@ class Story:
 
     def tell(self, ready_s: float) -> Figures:
         """Register, submit, follow, kill, and say what came of it."""
-        say = self.console.print
+        say = partial(self.console.print, soft_wrap=True)
         with Client(self.api) as client, tempfile.TemporaryDirectory(prefix="starverse-demo-") as folder:
             email = f"demo-{secrets.token_hex(3)}@example.org"
             password = secrets.token_urlsafe(12)
@@ -96,7 +97,7 @@ class Story:
         return client.job(job.job)
 
     def _on_step(self, client: Client, progress: Progress, bar: TaskID, step: sc.Metric, run: str) -> None:
-        say = progress.console.print
+        say = partial(progress.console.print, soft_wrap=True)
         loss = f"loss {step.loss:.3f}" if step.loss is not None else ""
         progress.update(bar, completed=step.step, loss=loss)
         if run and step.run != run:

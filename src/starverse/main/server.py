@@ -59,7 +59,7 @@ def build(home: Path, settings: Settings, on_failure: Callable[[], None]) -> Ser
     epoch = journal.lead()
     state = journal.recover(settings.lease)
     blobs = Blobs(home)
-    isolation = probe(str(home))
+    isolation = probe(home)
     cards = find_cards(settings.cards or None if settings.cpu_only or settings.cards else None)
 
     def unpack(snapshot: str, destination: Path) -> None:

@@ -37,7 +37,9 @@ def show(
     server = DemoServer(home, api, ["--port", str(port), "--console-port", str(console_port)])
     try:
         ready_s = server.start()
-        console.print(f"Server ready in {ready_s:.1f} s: console {console_url}, API {api}/docs")
+        console.print(
+            f"Server ready in {ready_s:.1f} s: console {console_url}, API {api}/docs", soft_wrap=True
+        )
         operator = accounts.new_operator_token(offline_platform(home, settings)).token
         story = Story(console, server, api, console_url, operator, steps, began)
         figures = story.tell(ready_s)

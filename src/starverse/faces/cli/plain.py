@@ -1,6 +1,7 @@
 """Reads the values of options and arguments without pydantic, which takes twice as long to load as typer."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import typer
@@ -9,7 +10,7 @@ WHOLE_DIGITS_MAX = 18
 
 
 def lightened(params: list[Any]) -> list[Any]:
-    """Let parameters that are text, whole numbers, flags, one of a few words, or lists read themselves.
+    """Let parameters that are text, paths, whole numbers, flags, one of a few words, or lists read themselves.
 
     Others stay as typer made them.
     """
@@ -19,6 +20,8 @@ def lightened(params: list[Any]) -> list[Any]:
         read: Callable[[str], Any] | None = None
         if element is str:
             read = str
+        elif element is Path:
+            read = Path
         elif element is int:
             read = _whole(param)
         elif element is bool and param.is_flag:  # given or None: there is nothing to read
