@@ -90,6 +90,12 @@ class Cluster:
         spec = {"price": PRICE} | spec
         return self.ask(rq.SubmitJob(JobSpec(job, tenant, low * CARD, high * CARD, **spec)), at_ms)
 
+    def ask_to_stop(self, job: str) -> int:
+        return self.ask(rq.StopJob(job))
+
+    def cordon(self, node: str, drain: bool = False) -> int:
+        return self.ask(rq.CordonNode(node, drain=drain))
+
     # -- time ---------------------------------------------------------------------------------------------
 
     def turn(self) -> None:

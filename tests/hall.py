@@ -13,16 +13,20 @@ from starverse.model.job import How
 from starverse.model.units import SECOND_MS
 from starverse.twin.world import ListJournal, World
 
+RunEvent = ev.RunStarted | ev.RunResumed | ev.CheckpointSaved | ev.RunEnded
+
 
 class Fate(Struct, frozen=True):
     """What a run does: starts after `start_ms`, steps first after `step_ms` more, saves every `save_ms`, ends
-    after `work_ms`, so; told to leave, it needs `leave_ms`. A zero of `step_ms` or `save_ms` means never."""
+    after `work_ms`, so; told to leave, it needs `leave_ms`; all of it is heard `late_ms` later. A zero of
+    `step_ms` or `save_ms` means never."""
 
     work_ms: int = 10 * SECOND_MS
     start_ms: int = 0
     step_ms: int = 0
     save_ms: int = 0
     leave_ms: int = 0
+    late_ms: int = 0
     how: How = "exit"
     code: int = 0
 
@@ -91,7 +95,7 @@ class Hall(World):
         if isinstance(item, ev.NodeLost):
             self._over |= {run for run, order in self._orders.items() if order and _is_on(order, item.node)}
         elif hasattr(item, "run"):
-            is_renewed = getattr(item, "how", "") == "lease" and self._until[item.run] > self.now_ms
+            is_renewed = getattr(item, "how", "") == "lease" and self._until[item.run] > item.happened_ms
             if item.run in self._over or is_renewed:
                 return False
             if isinstance(item, ev.RunEnded):
@@ -149,13 +153,14 @@ class Hall(World):
     def _begin(self, order: cmd.StartRun, fate: Fate) -> None:
         run, started_ms = order.run, self.now_ms + fate.start_ms
         ended_ms = started_ms + fate.work_ms
-        self.at(started_ms, ev.RunStarted(run, started_ms))
-        if fate.step_ms:
-            self.at(started_ms + fate.step_ms, ev.RunResumed(run, 1, started_ms + fate.step_ms))
-        for n, saved_ms in enumerate(
-            range(started_ms + fate.save_ms, ended_ms, fate.save_ms) if fate.save_ms else ()
-        ):
-            self.at(saved_ms, ev.CheckpointSaved(run, 1_000 * order.attempt + n + 1, saved_ms))
+        steps_ms = [started_ms + fate.step_ms] if fate.step_ms else []
+        saves_ms = range(started_ms + fate.save_ms, ended_ms, fate.save_ms) if fate.save_ms else []
+        if fate.how != "unstarted":
+            self._tell(started_ms, ev.RunStarted(run, started_ms))
+            for step_ms in steps_ms:
+                self._tell(step_ms, ev.RunResumed(run, 1, step_ms))
+            for n, save_ms in enumerate(saves_ms):
+                self._tell(save_ms, ev.CheckpointSaved(run, 1_000 * order.attempt + n + 1, save_ms))
         self._end(run, ended_ms, fate.how, fate.code)
         self._until[run] = max(order.lease_until_ms, self.now_ms)
         self._end(run, self._until[run], "lease")
@@ -167,7 +172,12 @@ class Hall(World):
             self._end(run, kill_at_ms, "signal", 9)
 
     def _end(self, run: str, at_ms: int, how: How, code: int = 0, rank: int = -1) -> None:  # type: ignore[override]
-        self.at(at_ms, ev.RunEnded(run, at_ms, how, code, rank))
+        self._tell(at_ms, ev.RunEnded(run, at_ms, how, code, rank))
+
+    def _tell(self, at_ms: int, event: RunEvent) -> None:
+        order = self._orders[event.run]
+        assert order
+        self.at(at_ms + self._fate_of(order.job, order.attempt).late_ms, event)
 
 
 def _is_on(order: cmd.StartRun, node: str) -> bool:

@@ -38,7 +38,7 @@ def cards_are_where_they_are_said_to_be(state: State) -> None:
         assert space.used_on(name) == used[name]
         assert space.free_on(name) == healthy & ~used[name]
         free[node.kind] += 0 if node.cordoned or node.lost else (healthy & ~used[name]).bit_count()
-    assert {kind: space.free for kind, space in state.spaces.items()} == free
+    assert all(space.free == free[kind] for kind, space in state.spaces.items())
 
 
 def every_job_is_in_one_place(state: State) -> None:
@@ -144,7 +144,7 @@ class Auditor:
                 )
                 self._occupy(run, shares)
             case ev.LeaseRenewed(run=run, until_ms=until_ms):
-                self.runs[run].lease_until_ms = until_ms
+                self.runs[run].renew(heard_ms, until_ms)
             case ev.RunStarted(run=run, happened_ms=happened_ms):
                 assert self.runs[run].started_ms is None, f"{run} started twice"
                 self.runs[run].started_ms = max(happened_ms, self.runs[run].placed_ms)
@@ -186,6 +186,11 @@ class _Bill:
         self.started_ms: int | None = None
         self.held = self.charged = self.credited = self.card_ms = 0
         self.paid_to_ms = 0
+
+    def renew(self, heard_ms: int, until_ms: int) -> None:
+        self.lease_until_ms = until_ms
+        if self.started_ms is None:  # nobody pays for time before the hold was taken
+            self.placed_ms = heard_ms
 
     def post(self, posting: ev.Posted) -> None:
         amounts: dict[str, int] = defaultdict(int)

@@ -17,6 +17,8 @@ from starverse.model.units import CARD, MINUTE_MS, SECOND_MS, YUAN
 
 START_MS = MIDNIGHT - 2 * MINUTE_MS
 TENANTS = ("ann", "bob")
+BACK_MS = MINUTE_MS + 250
+"""After so long a lost node is back: between two ticks, so that it never comes and goes at one instant."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,7 @@ def _fates(chance: Random, faults: bool) -> tuple[Fate, ...]:
                 step_ms=_ticks(chance, 30),
                 save_ms=chance.choice([0, 0, 7_000, 20_000]),
                 leave_ms=_ticks(chance, 12),
+                late_ms=chance.choice([0, 0, 0, 70, 700]),
                 how=chance.choice(hows),  # type: ignore[arg-type]
                 code=chance.choice(codes),
             )
@@ -149,7 +152,7 @@ def begin(story: Story, **how: Any) -> Cluster:
     for at_ms, act in story.acts:
         if isinstance(act, Loss):
             cluster.hear(ev.NodeLost(act.node, at_ms), at_ms + act.late_ms)
-            cluster.hear(joined[act.node], at_ms + act.late_ms + MINUTE_MS)
+            cluster.hear(joined[act.node], at_ms + act.late_ms + BACK_MS)
         elif isinstance(act, ev.CardHealthChanged):
             cluster.hear(act, at_ms)
         else:

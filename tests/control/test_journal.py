@@ -12,17 +12,12 @@ from starverse.model import events as ev
 
 def test_the_journal_leads_to_the_state_the_loop_has(seeds: range) -> None:
     def the_same(story: Story) -> None:
-        rows = 0
-
         def compare(cluster: Cluster) -> None:
-            nonlocal rows
-            if len(cluster.book.rows) > rows:
-                rows = len(cluster.book.rows)
-                assert fold(cluster.book.rows).snapshot() == cluster.state.snapshot()
+            assert fold(cluster.book.rows).snapshot() == cluster.state.snapshot()
 
         play(story, watch=compare)
 
-    each(seeds[:40], the_same)
+    each(seeds[::5], the_same)
 
 
 def test_a_snapshot_and_the_rest_lead_where_the_whole_leads_at_every_cut(seeds: range) -> None:
@@ -37,12 +32,12 @@ def test_a_snapshot_and_the_rest_lead_where_the_whole_leads_at_every_cut(seeds: 
             if cut % 7 == 0:
                 assert fold(rows[cut + 1 :], loaded).snapshot() == whole
 
-    each(seeds[:40], the_same)
+    each(seeds[::5], the_same)
 
 
 def test_a_state_from_a_snapshot_is_as_sound_as_one_that_lived(seeds: range) -> None:
     each(
-        seeds[:40],
+        seeds[::5],
         lambda story: play(
             story, watch=lambda cluster: of_the_state(State.load(cluster.state.snapshot(), TERMS))
         ),
@@ -62,7 +57,7 @@ def test_a_loop_that_was_loaded_goes_on_as_if_nothing_had_been(seeds: range, fro
                 cluster.loop = Controller(cluster.hall, cluster.book, state, TERMS)
         assert cluster.book.rows == undisturbed
 
-    each(seeds, the_same)
+    each(seeds[::2], the_same)
 
 
 def test_time_never_goes_back_in_the_journal(seeds: range) -> None:
@@ -70,7 +65,7 @@ def test_time_never_goes_back_in_the_journal(seeds: range) -> None:
         heard = [heard_ms for heard_ms, _ in play(story).book.rows]
         assert heard == sorted(heard)
 
-    each(seeds[:40], forwards)
+    each(seeds[::5], forwards)
 
 
 def test_a_row_that_cannot_have_happened_is_refused() -> None:

@@ -14,11 +14,10 @@ from starverse.twin.world import HashJournal
 
 
 class Forgetful(Controller):
-    """A loop that knows nothing of what it proved before, and looks at everything each time."""
+    """A loop that knows nothing of what it proved before."""
 
     def turn(self) -> int:
         self._memo = {}
-        self.state.view.stirred = True
         return super().turn()
 
 

@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import Engine, create_engine, event
@@ -16,9 +15,8 @@ from sqlalchemy import Engine, create_engine, event
 from starverse.store.database import is_sqlite, open_database
 
 POSTGRESQL = Path("/usr/lib/postgresql/15/bin")
-USER: dict[str, Any] = (
-    {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
-)
+AS_POSTGRES = ["--reuid=postgres", "--regid=postgres", "--init-groups"] if os.geteuid() == 0 else []
+DROP = ["setpriv", *AS_POSTGRES, "--pdeathsig=QUIT", "--"]  # never as root, never longer than the tests
 NewUrl = Callable[[], str]
 
 
@@ -42,29 +40,18 @@ def postgresql() -> Iterator[NewUrl]:
     if not (POSTGRESQL / "initdb").exists():
         pytest.skip("PostgreSQL 15 is not installed: apt-get install postgresql")
     folder = Path(tempfile.mkdtemp(prefix="starverse-pg-", dir=quick_folder()))
-    if USER:
+    if AS_POSTGRES:
         shutil.chown(folder, "postgres", "postgres")
     data = folder / "data"
-    init: list[str | Path] = [
-        POSTGRESQL / "initdb",
-        "-D",
-        data,
-        "-U",
-        "starverse",
-        "-A",
-        "trust",
-        "-E",
-        "UTF8",
-        "--no-sync",
-    ]
-    subprocess.run([*init, "--locale=C.UTF-8"], check=True, capture_output=True, cwd="/", **USER)
-    serve: list[str | Path] = [POSTGRESQL / "postgres", "-D", data, "-k", folder]
+    init = f"-D {data} -U starverse -A trust -E UTF8 --locale=C.UTF-8 --no-sync".split()
+    subprocess.run([*DROP, POSTGRESQL / "initdb", *init], check=True, capture_output=True, cwd="/")
+    serve = f"-D {data} -k {folder}".split()
     for setting in ("listen_addresses=", "fsync=off", "full_page_writes=off", "shared_buffers=32MB"):
         serve += ["-c", setting]
     with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(serve, stdout=log, stderr=log, cwd="/", **USER)
+        server = subprocess.Popen([*DROP, POSTGRESQL / "postgres", *serve], stdout=log, stderr=log, cwd="/")
     try:
-        ready: list[str | Path] = [POSTGRESQL / "pg_isready", "-h", folder, "-t", "1"]
+        ready = [str(POSTGRESQL / "pg_isready"), "-h", str(folder), "-t", "1"]
         while subprocess.run(ready, check=False, capture_output=True).returncode and server.poll() is None:
             pass
         assert server.poll() is None, (folder / "log").read_text()

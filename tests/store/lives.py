@@ -44,7 +44,7 @@ class Day(NamedTuple):
 
 
 class Both:
-    """Two journals that are told the same; the second first, so that a refusal of the first is seen."""
+    """Journals that are told the same."""
 
     def __init__(self, *journals: Journal) -> None:
         self.journals = journals
@@ -67,8 +67,7 @@ def live(day: Day, journal: Journal, state: State, epoch: int) -> Controller:
         return Fate(work_ms, start_ms=1500, how=how, code=code)
 
     world = World(START_MS, fate)
-    for kind in ("cpu",):
-        world.ask(START_MS, rq.SetPrice(kind, PRICE, START_MS))
+    world.ask(START_MS, rq.SetPrice("cpu", PRICE, START_MS))
     for node in ("n1", "n2"):
         world.at(START_MS, ev.NodeJoined(node, "cpu", 4))
     for tenant in TENANTS:

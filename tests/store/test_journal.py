@@ -190,6 +190,21 @@ def test_a_row_that_was_changed_by_hand_is_named(engine: Engine, change: str, wh
             look()
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("body = CAST(body AS BLOB)", "Row 5 of the journal is not what was written"),
+        ("heard_ms = 'noon'", "Row 5 of the journal is not what was written"),
+        ("body = CAST(x'ff' AS TEXT)", "Row 1 of the journal, or one of the 5,000 after it, cannot be read"),
+    ],
+)
+def test_a_row_of_another_kind_is_named(embedded: Engine, change: str, says: str) -> None:
+    journal, _, _ = lived(embedded)
+    by_hand(embedded, f"UPDATE journal SET {change} WHERE seq = 5")
+    with pytest.raises(JournalDamaged, match=says):
+        journal.recover()
+
+
 def test_a_row_that_cannot_have_happened_is_named(engine: Engine) -> None:
     journal = SqlJournal(engine)
     journal.lead()
@@ -254,16 +269,26 @@ def test_a_damaged_snapshot_costs_time_and_nothing_else(
 
 def test_a_server_that_was_replaced_can_write_no_more(engine: Engine) -> None:
     old, new = SqlJournal(engine), SqlJournal(engine)
-    assert (old.lead(), new.lead()) == (1, 2)
+    assert old.lead() == 1
+    old.append(START_MS, [ev.LeaderChanged(1)], [])
+    state = old.recover()
+    assert new.lead() == 2
     new.append(START_MS, [ev.LeaderChanged(2)], [])
     with pytest.raises(StaleEpoch, match="epoch 2"):
         old.append(START_MS, [ev.TenantOpened("ada")], [])
-    with pytest.raises(StaleEpoch):
-        old.save(old.recover()) if old.recover().truth.seq == 0 else old.append(START_MS, [], [Taken(1, "")])
-    assert new.verify() == 1
+    with pytest.raises(StaleEpoch, match="epoch 2"):
+        old.append(START_MS, [], [Taken(1, "")])
+    with pytest.raises(StaleEpoch, match="epoch 2"):
+        old.save(state)
+    assert new.verify() == 2
     assert old.lead() == 3
     old.append(START_MS, [ev.LeaderChanged(3)], [])
-    assert old.verify() == 2
+    assert old.verify() == 3
+
+
+def test_nothing_is_written_by_who_does_not_lead(engine: Engine) -> None:
+    with pytest.raises(AssertionError, match="lead"):
+        SqlJournal(engine).append(START_MS, [ev.TenantOpened("ada")], [])
 
 
 def test_an_append_is_whole_or_not_at_all(engine: Engine) -> None:

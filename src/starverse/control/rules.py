@@ -186,7 +186,7 @@ def _next(state: State, job: Job, run: Run, event: ev.RunEnded, fault: bool, now
 
 def _how(event: ev.RunEnded) -> str:
     who = f"rank {event.rank} " if event.rank >= 0 else ""
-    text = f": {event.text.strip().splitlines()[-1][:200]}" if event.text.strip() else ""
+    text = f": {event.text.strip().splitlines()[-1].strip()[:200]}" if event.text.strip() else ""
     if event.how == "exit":
         return f"{who}exit code {event.code}"
     if event.how == "signal":

@@ -205,7 +205,9 @@ class State:
         self.accounts.setdefault("wallet/" + event.tenant, 0)
 
     def _PriceSet(self, event: ev.PriceSet) -> None:
-        insort(self.truth.prices.setdefault(event.kind, []), (event.from_ms, event.price))
+        dated = self.truth.prices.setdefault(event.kind, [])
+        dated[:] = [row for row in dated if row[0] != event.from_ms]  # the last word for a date counts
+        insort(dated, (event.from_ms, event.price))
 
     def _JobSubmitted(self, event: ev.JobSubmitted) -> None:
         spec = event.spec

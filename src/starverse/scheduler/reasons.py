@@ -37,29 +37,26 @@ def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Re
     money = view.accounts.get(WALLET + spec.tenant, 0)
     short = hold_for(spec.price, spec.cards_min, terms.least_ms) - money
     causes: list[Cause] = []
-    change = ""
     if not_before_ms > now_ms:
-        wait_s = -(-(not_before_ms - now_ms) // SECOND_MS)
         asked = not_before_ms == spec.earliest_start_ms
-        text = (
-            f"It was asked to start in {wait_s} s."
-            if asked
-            else f"It failed and is tried again in {wait_s} s."
-        )
-        causes.append(Cause("earliest-start" if asked else "backoff", text))
+        text = "It was asked to start" if asked else "It failed and is tried again"
+        wait_s = -(-(not_before_ms - now_ms) // SECOND_MS)
+        causes.append(Cause("earliest-start" if asked else "backoff", f"{text} in {wait_s} s."))
     if ahead:
         causes.append(Cause("queue", f"{_counted(ahead, 'job stands', 'jobs stand')} before it."))
+    is_free = not causes and not queue and need <= free
+    change = ""
     if need > free:
         needed, there = _counted(need, f"{spec.kind} card"), f"{free} {'is' if free == 1 else 'are'} free"
         causes.append(Cause("cards", f"It needs {needed} at once; {there}."))
-        if free and not ahead and hold_for(spec.price, free * CARD, terms.least_ms) <= money:
+        if queue and queue[0] == job and free and hold_for(spec.price, free * CARD, terms.least_ms) <= money:
             change = f"It would start now with {_counted(free, 'card')}."
     if short > 0:
         amount = format_yuan(-(-short // _SHOWN) * _SHOWN)
         causes.append(Cause("wallet", f"The wallet is {amount} short of the shortest lease."))
-        if not queue:
+        if is_free:
             change = f"Top up {amount} or more."
-    return Reason(tuple(causes), change if len(causes) == 1 else "")
+    return Reason(tuple(causes), change)
 
 
 _SHOWN = 100

@@ -1,12 +1,13 @@
 """Reads the journal back: the state after a start, and the proof that nothing in it was changed."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection, Engine, delete, select
+from sqlalchemy.exc import DatabaseError
 
 from starverse.control.state import State
 from starverse.model.errors import JournalDamaged
@@ -39,14 +40,17 @@ class Heard(NamedTuple):
 
 def rows(connection: Connection, seq: int = 0, link: bytes = chain.START, old: Old = OLD) -> Iterator[Heard]:
     """The rows after (`seq`, `link`), each checked. Raises JournalDamaged at one that is not as written."""
-    statement = driver_sql(connection, _ROWS)
-    while chunk := connection.exec_driver_sql(statement, (seq, CHUNK)).all():
+    while chunk := _chunk(connection, seq):
         for found, heard_ms, tag, job, body, written in chunk:
             seq += 1
             if found != seq:
                 raise JournalDamaged(f"Row {seq} of the journal is missing.", REMEDY)
-            link = chain.link(link, seq, heard_ms, body.encode())
-            if link != bytes(written):
+            try:
+                link = chain.link(link, seq, heard_ms, body.encode())
+                sound = link == bytes(written)
+            except (AttributeError, TypeError):  # SQLite takes any kind of value in any column
+                sound = False
+            if not sound:
                 raise JournalDamaged(f"Row {seq} of the journal is not what was written.", REMEDY)
             try:
                 event = raised(tag, body, old)
@@ -56,6 +60,17 @@ def rows(connection: Connection, seq: int = 0, link: bytes = chain.START, old: O
             if chain.job_of(event) != job:
                 raise JournalDamaged(f"Row {seq} of the journal is filed under the wrong job.", REMEDY)
             yield Heard(seq, heard_ms, event, link)
+
+
+def _chunk(connection: Connection, seq: int) -> Sequence[Any]:
+    """The next rows, as they are. Raises JournalDamaged where the database cannot read them."""
+    try:
+        return connection.exec_driver_sql(driver_sql(connection, _ROWS), (seq, CHUNK)).all()
+    except DatabaseError as error:
+        what = (
+            f"Row {seq + 1} of the journal, or one of the {CHUNK:,} after it, cannot be read: {error.orig}."
+        )
+        raise JournalDamaged(what, REMEDY) from error
 
 
 def fold(state: State, row: Heard) -> None:

@@ -124,25 +124,27 @@ class HashJournal:
 
     def __init__(self) -> None:
         self.count = 0
+        """Events that were appended."""
         self._hash = sha256()
         self._rows: list[tuple[int, Sequence[ev.Event]]] = []
         self._encoder = Encoder()
 
     def append(self, heard_ms: int, events: Sequence[ev.Event], taken: Sequence[Taken]) -> None:
         """Fold the rows into the hash, many at a time."""
+        self.count += len(events)
         self._rows.append((heard_ms, events))
         if len(self._rows) >= self._BATCH:
             self._flush()
 
     def _flush(self) -> None:
-        self.count += sum(len(events) for _, events in self._rows)
         self._hash.update(self._encoder.encode(self._rows))
         self._rows = []
 
     def digest(self) -> str:
-        """The hash of all that was appended."""
-        self._flush()
-        return self._hash.hexdigest()
+        """The hash of all that was appended, the same whenever and however often it is asked for."""
+        rest = self._hash.copy()  # the batch under way stays one
+        rest.update(self._encoder.encode(self._rows))
+        return rest.hexdigest()
 
 
 class ListJournal:

@@ -40,9 +40,11 @@ def place(served: Served) -> Place:
 
 
 @pytest.fixture
-def stranger(served: Served, tmp_path: Path) -> Shell:
+def stranger(served: Served, tmp_path: Path) -> Iterator[Shell]:
     """Somebody who has not signed in."""
-    return Shell(tmp_path / "stranger", served.url)
+    shell = Shell(tmp_path / "stranger", served.url)
+    yield shell
+    shell.leave()
 
 
 @pytest.fixture
@@ -58,13 +60,14 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def ada(served: Served, tmp_path: Path, code: Path) -> Shell:
+def ada(served: Served, tmp_path: Path, code: Path) -> Iterator[Shell]:
     """Somebody with an account, ¥1000, and a script."""
     shell = Shell(tmp_path / "ada", served.url)
     shell("register", EMAIL, "--password-stdin", typed=PASSWORD)
     wallet = shell.json("wallet")["wallet"]
     served.place.tell(TopUp(wallet["tenant"], 1000 * YUAN))
-    return shell
+    yield shell
+    shell.leave()
 
 
 @pytest.fixture

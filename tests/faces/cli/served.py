@@ -64,6 +64,7 @@ class Shell:
 
     def __init__(self, home: Path, url: str) -> None:
         self.home = home
+        self._started: list[subprocess.Popen[bytes]] = []
         self.env: dict[str, str | None] = {
             "HOME": str(home),
             "XDG_CONFIG_HOME": str(home / "config"),
@@ -88,7 +89,15 @@ class Shell:
 
     def start(self, *words: str, **options: Any) -> "subprocess.Popen[bytes]":
         """Run a command as a process of its own."""
-        return subprocess.Popen([*COMMAND, *words], env=self.environment(), **options)
+        process = subprocess.Popen([*COMMAND, *words], env=self.environment(), **options)
+        self._started.append(process)
+        return process
+
+    def leave(self) -> None:
+        """End what is still going on."""
+        for process in self._started:
+            process.kill()
+            process.wait(20)
 
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name not in self.env}

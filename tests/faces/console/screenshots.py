@@ -6,6 +6,7 @@ python tests/faces/console/screenshots.py --console http://127.0.0.1:8700 --out 
 
 import argparse
 import itertools
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -122,7 +123,7 @@ def main() -> None:
     chosen = parser.parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)
     for path in take(chosen.console, chosen.out, chosen.email, chosen.password, chosen.job, chosen.only):
-        print(path)
+        sys.stdout.write(f"{path}\n")
 
 
 if __name__ == "__main__":

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Self
 import typer
 
 from starverse.faces.cli import exits, words
-from starverse.faces.cli.show import STYLES, console, line, note
+from starverse.faces.cli.show import STYLES, console, line, line_now, note
 from starverse.faces.cli.story import Line, Story
 from starverse.model.errors import StarverseError
-from starverse.model.units import SECOND_MS, format_duration, format_yuan
+from starverse.model.units import format_duration, format_yuan
 
 if TYPE_CHECKING:
     from starverse.faces.client import Client
     from starverse.faces.schemas import Job
 
 REDRAW_S = 0.1
-PLAIN_EVERY_MS = 5 * SECOND_MS
+PLAIN_EVERY_S = 5.0
 LAST_LINES = 20
 LAST_BYTES = 16_384
 
@@ -33,20 +33,25 @@ def follow(client: "Client", job: str, quiet: bool = False, logs: bool = True) -
     from starverse.faces.schemas import Ended, JobChanged
 
     story = Story()
+    last_words: list[Line] = []
+    screen = _Nothing() if quiet else _screen()
     try:
-        with _Nothing() if quiet else _screen() as screen:
+        with screen:
             for event in client.stream(job):
-                for each in story.hear(event):
-                    if logs or each.kind != "log":
-                        screen.say(each)
-                screen.draw(story)
+                said = [each for each in story.hear(event) if logs or each.kind != "log"]
                 if isinstance(event, Ended):
+                    last_words = said
                     break
+                for each in said:
+                    screen.say(each)
+                screen.draw(story)
                 if isinstance(event, JobChanged) and event.job.phase == "paused":
                     return event.job
     except KeyboardInterrupt:
         note(f"The job goes on. See it again: starverse job follow {job}. End it: starverse job stop {job}.")
         raise typer.Exit(exits.INTERRUPTED) from None
+    for each in last_words:  # below the bar, which then stands still
+        screen.say(each)
     ended = story.job
     assert ended is not None, "a stream ends with Ended"
     if not quiet and ended.outcome == "failed" and not logs:
@@ -98,12 +103,12 @@ class _Plain(_Nothing):
     """For pipes and simple terminals: lines only, with one on the progress now and then."""
 
     def __init__(self) -> None:
-        self._told_ms = 0
+        self._told_s = -PLAIN_EVERY_S
         self._told: object = None
 
     def say(self, each: Line) -> None:
         """Print a line."""
-        line(each.text)
+        line_now(each.text)
 
     def draw(self, story: Story) -> None:
         """Print how far it is, unless that was just said."""
@@ -111,9 +116,10 @@ class _Plain(_Nothing):
         if metric is None or metric is self._told:
             return
         last = metric.steps is not None and metric.step >= metric.steps
-        if last or metric.at_ms - self._told_ms >= PLAIN_EVERY_MS:
-            self._told, self._told_ms = metric, metric.at_ms
-            line("  ".join(_measures(story)))
+        now_s = time.monotonic()
+        if last or now_s - self._told_s >= PLAIN_EVERY_S:
+            self._told, self._told_s = metric, now_s
+            line_now("  ".join(_measures(story)))
 
 
 class _Live(_Nothing):

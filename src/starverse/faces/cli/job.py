@@ -102,9 +102,8 @@ def why(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
     if as_json:
         document(reason)
         return
-    line(f"{one_line(found.name) or found.job} is {standing(found.phase, found.outcome)}.")
-    if reason.text:
-        line(one_line(reason.text))
+    text = one_line(reason.text) or f"It is {standing(found.phase, found.outcome)}."
+    line(f"{one_line(found.name) or found.job}: {text}")
     for cause in reason.causes:
         if cause.text != reason.text:
             line(f"  - {one_line(cause.text)}")
@@ -115,10 +114,10 @@ def why(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
 RUN_COLUMNS = (
     Column("RUN", right=True),
     Column("CARDS", right=True),
-    Column("WHERE", loose=True),
+    Column("WHERE", loose=True, spare=True),
     Column("TOOK", right=True),
-    Column("FROM STEP", right=True),
-    Column("SAVED STEP", right=True),
+    Column("FROM STEP", right=True, spare=True),
+    Column("SAVED STEP", right=True, spare=True),
     Column("ENDED", loose=True),
 )
 

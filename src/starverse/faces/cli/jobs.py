@@ -1,12 +1,13 @@
 """The list of jobs, once or live, and why one is where it is."""
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from starverse.faces.cli import job, session
 from starverse.faces.cli.options import AsJson, Project
-from starverse.faces.cli.show import Column, console, document, grid, line, now_ms, table
+from starverse.faces.cli.show import Column, console, document, grid, line, line_now, now_ms, table
 from starverse.faces.cli.words import ago, cards, one_line, standing
 from starverse.model.errors import BadInput
 from starverse.model.units import format_duration, format_yuan
@@ -23,11 +24,11 @@ COLUMNS = (
     Column("NAME", loose=True),
     Column("STATE"),
     Column("CARDS", right=True),
-    Column("KIND"),
-    Column("SUBMITTED"),
+    Column("KIND", spare=True),
+    Column("SUBMITTED", spare=True),
     Column("TOOK", right=True),
     Column("COST", right=True),
-    Column("WHY", loose=True),
+    Column("WHY", loose=True, spare=True),
 )
 
 PhaseName = Literal["waiting", "starting", "running", "stopping", "settling", "paused", "ended"]
@@ -99,10 +100,11 @@ def _watch(client: "Client", found: "list[Job]", count: int, phase: str, project
         now = now_ms()
         newest = sorted(shown.values(), key=lambda each: -each.submitted_ms)[:count]
         rows = newest[: max(board.height - 2, 1)]  # what is higher than the terminal cannot be redrawn
-        return grid(COLUMNS, [[one_line(cell) for cell in _row(each, now)] for each in rows])
+        return grid(COLUMNS, [[one_line(cell) for cell in _row(each, now)] for each in rows], board.width)
 
     if not live:
         table(COLUMNS, [_row(each, now_ms()) for each in found])
+        sys.stdout.flush()
     with Live(draw() if live else "", console=board, auto_refresh=False, transient=not live) as screen:
         for event in client.stream_all():
             if type(event) is not JobChanged:
@@ -117,7 +119,7 @@ def _watch(client: "Client", found: "list[Job]", count: int, phase: str, project
             if live:
                 screen.update(draw(), refresh=True)
             else:
-                line("  ".join(filter(None, map(one_line, _row(changed, now_ms())))))
+                line_now("  ".join(filter(None, map(one_line, _row(changed, now_ms())))))
 
 
 def _row(each: "Job", now: int) -> tuple[str, ...]:

@@ -37,7 +37,13 @@ def list_tokens(ctx: typer.Context, as_json: AsJson = False) -> None:
         document(tokens)
         return
     now = now_ms()
-    columns = [Column("TOKEN"), Column("NAME", loose=True), Column("CREATED"), Column("EXPIRES"), Column("")]
+    columns = [
+        Column("TOKEN"),
+        Column("NAME", loose=True),
+        Column("CREATED", spare=True),
+        Column("EXPIRES"),
+        Column(""),
+    ]
     rows = [
         (
             each.token_id,

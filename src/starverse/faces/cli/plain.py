@@ -10,7 +10,7 @@ WHOLE_DIGITS_MAX = 18
 
 
 def lightened(params: list[Any]) -> list[Any]:
-    """Let parameters that are text, paths, whole numbers, flags, one of a few words, or lists read themselves.
+    """Let parameters of text, paths, whole numbers, flags, given words, or lists of these read themselves.
 
     Others stay as typer made them.
     """

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 WIDTH_OF_PIPES = 100_000
 """Nothing is cut to fit where no person looks."""
 
+GAP = 2
+LOOSE_LEAST = 10
+"""What can still be read of a column that is cut."""
+
 STYLES: dict[str, str] = {
     "running": "green",
     "done": "green",
@@ -35,11 +39,12 @@ STYLES: dict[str, str] = {
 
 
 class Column(NamedTuple):
-    """A column of a table; one that is `loose` is cut first where the terminal is narrow."""
+    """A column of a table; a narrow terminal leaves `spare` ones out, then cuts `loose` ones."""
 
     title: str
     right: bool = False
     loose: bool = False
+    spare: bool = False
 
 
 def now_ms() -> int:
@@ -59,6 +64,12 @@ def line(text: str = "") -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def line_now(text: str) -> None:
+    """Print a line that whoever reads a pipe must not wait for."""
+    line(text)
+    sys.stdout.flush()
+
+
 def note(text: str) -> None:
     """Tell a person something beside what was asked for."""
     sys.stderr.write(f"{text}\n")
@@ -73,17 +84,19 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[str]], nothing: str
         return
     board = console()
     with board.capture() as printed:
-        board.print(grid(columns, cells))
+        board.print(grid(columns, cells, board.width))
     for each in printed.get().splitlines():
         line(each.rstrip())
 
 
-def grid(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Any:
+def grid(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> Any:
     """The rows as something rich prints; a cell that is a state, or money gained, has its colour."""
     from rich.table import Table
     from rich.text import Text
 
-    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    kept = _fitting(columns, rows, width)
+    columns, rows = [columns[i] for i in kept], [[row[i] for i in kept] for row in rows]
+    drawn = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for column in columns:
         drawn.add_column(column.title, justify="right" if column.right else "left", no_wrap=not column.loose)
     for row in rows:
@@ -115,5 +128,20 @@ def console(stream: TextIO | None = None) -> "Console":
     return Console(file=stream, width=width, markup=False, highlight=False, emoji=False, soft_wrap=False)
 
 
+def _fitting(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Which columns to show: all, or without the spare ones from the right, until the others have room."""
+    from rich.cells import cell_len
+
+    def needs(i: int) -> int:
+        widest = max((cell_len(text) for text in (columns[i].title, *(row[i] for row in rows))), default=0)
+        return (min(widest, LOOSE_LEAST) if columns[i].loose else widest) + GAP
+
+    kept = list(range(len(columns)))
+    for i in reversed(range(len(columns))):
+        if columns[i].spare and sum(map(needs, kept)) - GAP > width:
+            kept.remove(i)
+    return kept
+
+
 def _style(cell: str) -> str:
-    return "green" if cell.startswith("+") else STYLES.get(cell, "")
+    return "green" if cell.startswith("+¥") else STYLES.get(cell, "")

@@ -77,6 +77,8 @@ class Story:
         """How long it takes at the present pace; None while that is not known."""
         if self.metric is None or self.metric.steps is None or len(self._pace) < 2:
             return None
+        if self.job and self.job.phase == "ended":
+            return None
         (from_ms, from_step), (to_ms, to_step) = self._pace[0], self._pace[-1]
         if to_step <= from_step:
             return None

@@ -61,11 +61,12 @@ def wallet(
     columns = [
         Column("WHEN"),
         Column("WHAT"),
-        Column("WALLET", right=True),
-        Column("HELD", right=True),
-        Column("CARD TIME", right=True),
+        Column("AMOUNT", right=True),
+        Column("AVAILABLE", right=True),
+        Column("HELD", right=True, spare=True),
+        Column("CARD TIME", right=True, spare=True),
         Column("RUN"),
-        Column("NOTE", loose=True),
+        Column("NOTE", loose=True, spare=True),
     ]
     table(columns, [_row(each, now) for each in statement.items], "No movements yet.")
     if statement.cursor:
@@ -80,8 +81,12 @@ def prices(ctx: typer.Context, as_json: AsJson = False) -> None:
         document(found)
         return
     now = now_ms()
-    rows = [(each.kind, format_yuan(each.price), ago(each.from_ms, now)) for each in found]
+    rows = [(each.kind, format_yuan(each.price), _since(each.from_ms, now)) for each in found]
     table([Column("KIND"), Column("A CARD-HOUR", right=True), Column("SINCE")], rows, "No prices yet.")
+
+
+def _since(from_ms: int, now: int) -> str:
+    return ago(from_ms, now) if from_ms else "always"
 
 
 def _statement(client: "Client", project: str, count: int) -> "Page[Posting]":
@@ -105,13 +110,18 @@ def _holdings(holds: "Wallet", now: int) -> list[tuple[str, str]]:
 
 
 def _row(each: "Posting", now: int) -> tuple[str, ...]:
-    charged = f"{format_yuan(each.amount)} charged" if each.kind == "charge" else ""
     return (
         ago(each.at_ms, now),
         SAID.get(each.kind, each.kind),
-        gain(each.wallet),
-        gain(each.held),
+        gain(each.amount),
+        _moved(each.wallet),
+        _moved(each.held),
         format_duration(each.card_ms) if each.card_ms else "",
         each.run or each.job,
-        each.note or charged,
+        each.note,
     )
+
+
+def _moved(micro_yuan: int) -> str:
+    """Money that only changes places: what is gained or lost by it stands beside it."""
+    return gain(micro_yuan).replace("+", "")

@@ -1,5 +1,6 @@
 """The account: who one is, tokens for scripts and machines, language and look, and the way out."""
 
+import asyncio
 from functools import partial
 
 from nicegui import ui
@@ -18,9 +19,8 @@ DAYS = 90
 
 async def build(frame: Frame) -> None:
     """Fill the page."""
-    account, tokens, wallet = (
-        await frame.ask(frame.api.whoami), await frame.ask(frame.api.tokens), await frame.ask(frame.api.wallet)
-    )  # fmt: skip
+    api, ask = frame.api, frame.ask
+    account, tokens, wallet = await asyncio.gather(ask(api.whoami), ask(api.tokens), ask(api.wallet))
     frame.head.purse(wallet)
     page_title(frame.say("account.title"), account.email)
     with ui.element("div").classes("sv-columns"):
@@ -51,7 +51,7 @@ def _about(frame: Frame, account: sc.Account) -> None:
 
 def _preferences(frame: Frame) -> None:
     say = frame.say
-    languages = {language: NAMES[language] for language in LANGUAGES}
+    languages: dict[str, str] = {language: NAMES[language] for language in LANGUAGES}
     choice(
         languages,
         frame.voice.language,

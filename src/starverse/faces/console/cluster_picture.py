@@ -45,7 +45,7 @@ def picture(voice: Voice, nodes: Sequence[sc.Node], mine: Mapping[str, frozenset
 
 
 def card_states(node: sc.Node, mine: frozenset[int] = frozenset()) -> list[str]:
-    """The state of each card. The API says how many are used, not which: those not mine fill up from the left."""
+    """The state of each card. The API says how many are used, not which: those not mine come first."""
     states = ["free"] * node.cards
     for card in range(node.cards):
         if card in node.broken or node.lost:

@@ -11,7 +11,7 @@ from starverse.faces.console.voice import Voice
 POINTS_MAX = 600
 """Beyond this every other point is left out: the browser draws no more, and the page sends no more."""
 
-SMOOTH = 0.75
+SMOOTH = 0.85
 """Weight of what was, in the smoothed curve."""
 
 RUNS_DRAWN = 20
@@ -169,11 +169,14 @@ def _smoothed(lines: Sequence[Sequence[sc.Metric]]) -> list[list[list[float]]]:
     smooth = []
     for line in lines:
         before = [step for step in known if step < line[0].step]
-        mean = known[max(before)] if before else line[0].loss or 0.0
+        mean, seen = (known[max(before)], len(before)) if before else (0.0, 0)
         data = []
         for point in line:
             assert point.loss is not None
-            mean = SMOOTH * mean + (1 - SMOOTH) * point.loss
+            seen += 1
+            mean += max(1 - SMOOTH, 1 / seen) * (
+                point.loss - mean
+            )  # at first the plain mean, so it doesn't lag
             known[point.step] = mean
             data.append([float(point.step), round(mean, 5)])
         smooth.append(data)

@@ -1,4 +1,4 @@
-"""What surrounds every page: head line, banner, language and look, calls to the API, and what errors lead to."""
+"""What surrounds every page: head line, banner, language, look, calls to the API, and what errors lead to."""
 
 import asyncio
 import functools
@@ -115,7 +115,7 @@ class Frame:
                 await self.fail(error)
 
     async def fail(self, error: StarverseError) -> None:
-        """Show what went wrong: a banner when the API is away, the sign-in page when the token is no longer good."""
+        """Show what went wrong: a banner when the API is away, the sign-in page when the token is no good."""
         if isinstance(error, NotSignedIn):
             self.sessions.forget(self.session)
             self.go("/sign-in?ended=1")
@@ -210,8 +210,8 @@ class Frame:
                 return
             try:
                 await self._refresh()
-            except StarverseError as error:
-                await self.fail(error)
+            except StarverseError as failure:
+                await self.fail(failure)
 
     def _leave(self) -> None:
         for task in (self._live, self._mending):

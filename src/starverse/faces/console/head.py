@@ -1,4 +1,4 @@
-"""The head line of every page: where one can go, what is left in the wallet, language, look, and the banner."""
+"""The head line of every page: places to go, what is in the wallet, language, look, and the banner."""
 
 from typing import TYPE_CHECKING
 
@@ -7,19 +7,21 @@ from nicegui import ui
 from starverse.faces import schemas as sc
 from starverse.faces.console.markup import Markup, joined, shown, tag
 from starverse.faces.console.voice import Voice
+from starverse.faces.console.words import Language
 
 if TYPE_CHECKING:
     from starverse.faces.console.frame import Frame
 
 LOGO = Markup(
     '<svg class="sv-logo" viewBox="0 0 32 32" aria-hidden="true">'
-    '<path d="M14 3c.9 8 3.1 10.200 11 11-7.900.8-10.100 3-11 11-.9-8-3.100-10.200-11-11C10.900 13.200 13.100 11 14 3z"/>'
-    '<path d="M25 20c.35 3 1.200 3.800 4 4.100-2.800.35-3.650 1.150-4 4.100-.35-2.950-1.200-3.750-4-4.100 2.800-.3 3.650-1.100 4-4.100z"/>'
-    '<circle cx="25.500" cy="6.500" r="1.500"/><circle cx="7" cy="27" r="1.100"/></svg>'
+    '<path d="M14 3c.9 8 3.1 10.2 11 11-7.9.8-10.1 3-11 11-.9-8-3.1-10.2-11-11 7.9-.8 10.1-3 11-11z"/>'
+    '<path d="M25 20c.4 3 1.2 3.8 4 4.1-2.8.3-3.6 1.1-4 4.1-.4-3-1.2-3.8-4-4.1 2.8-.3 3.6-1.1 4-4.1z"/>'
+    '<circle cx="25.5" cy="6.5" r="1.5"/><circle cx="7" cy="27" r="1.1"/></svg>'
 )
 FAVICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#151b30"/>'
-    '<path fill="#f0c05a" d="M16 4c1 8.800 3.400 11.200 12 12-8.600.8-11 3.200-12 12-1-8.800-3.400-11.200-12-12 8.600-.8 11-3.200 12-12z"/></svg>'
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">'
+    '<rect width="32" height="32" rx="7" fill="#151b30"/><path fill="#f0c05a" '
+    'd="M16 4c1 8.8 3.4 11.2 12 12-8.6.8-11 3.2-12 12-1-8.8-3.4-11.2-12-12 8.6-.8 11-3.2 12-12z"/></svg>'
 )
 PLACES = (
     ("/", "overview"), ("/submit", "submit"), ("/jobs", "jobs"), ("/wallet", "wallet"), ("/nodes", "nodes")
@@ -38,7 +40,7 @@ class Head:
             shown(_brand_and_places(voice, path), "sv-head-left")
             with ui.element("div").classes("sv-head-right"):
                 self._purse = shown(Markup(""), "sv-purse")
-                other = "en" if voice.language == "zh" else "zh"
+                other: Language = "en" if voice.language == "zh" else "zh"
                 turn = ui.button(
                     voice.say("head.other_language"), color=None, on_click=lambda: frame.speak(other)
                 )
@@ -47,8 +49,15 @@ class Head:
                 button = ui.button(icon="contrast", color=None, on_click=lambda: self._turn(dark))
                 button.props("flat round dense size=sm").classes("sv-head-button")
                 button.props(f'aria-label="{voice.say("head.look")}"')
-                account = tag("a", tag("span", frame.session.row.email[:1].upper()), href="/account",
-                              cls="sv-me", aria_label=voice.say("head.account"), title=frame.session.row.email)  # fmt: skip
+                email = frame.session.row.email
+                account = tag(
+                    "a",
+                    email[:1],
+                    href="/account",
+                    cls="sv-me",
+                    aria_label=voice.say("head.account"),
+                    title=email,
+                )
                 shown(account)
         self._banner = shown(Markup(""), "sv-banner").props("role=status aria-live=polite")
         self._banner.set_visibility(False)
@@ -61,8 +70,9 @@ class Head:
 
     def away(self) -> None:
         """Say that the API does not answer."""
+        say = self._frame.say
         spin = tag("span", cls="sv-spin", aria_hidden="true")
-        self._banner.set_content(joined([spin, tag("span", self._frame.say("head.away"))]))
+        self._banner.set_content(joined([spin, tag("span", f"{say('head.lost')} {say('head.again')}")]))
         self._banner.set_visibility(True)
 
     def back(self) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from nicegui import ui
 
@@ -11,7 +12,17 @@ from starverse.faces.console import lives
 from starverse.faces.console.controls import button
 from starverse.faces.console.curve import Curve
 from starverse.faces.console.frame import Frame
-from starverse.faces.console.job_facts import details, figures, files_table, history, progress, reason, title
+from starverse.faces.console.job_facts import (
+    details,
+    figures,
+    files_table,
+    history,
+    progress,
+    progress_of,
+    reason,
+    title,
+)
+from starverse.faces.console.live import PATIENCE_S
 from starverse.faces.console.markup import Markup, shown, tag
 from starverse.faces.console.output import Output
 from starverse.faces.console.panels import panel, sure
@@ -29,7 +40,7 @@ async def build(frame: Frame, job: str) -> None:
     await page.refresh()
     frame.on_look(page.restyle)
     frame.follow(
-        lambda client: client.stream(job, from_now=True, patience_s=366 * 86_400.0), page.hear, page.refresh
+        lambda client: client.stream(job, from_now=True, patience_s=PATIENCE_S), page.hear, page.refresh
     )
 
 
@@ -45,7 +56,6 @@ class _JobPage:
         self._why: sc.Why | None = None
         self._ticks = 0
         self._logs_due = False
-        self._loaded_for = ""
         say = frame.say
         with ui.element("div").classes("sv-title"):
             self._title = shown(Markup(""), "sv-job-title")
@@ -81,10 +91,12 @@ class _JobPage:
     async def refresh(self) -> None:
         """Read everything anew."""
         api, ask, job = self._frame.api, self._frame.ask, self._id
-        self._job, self._runs, self._moments, metrics, wallet, files, _ = await asyncio.gather(
-            ask(api.job, job), ask(api.runs, job), ask(api.timeline, job), ask(api.metrics, job, 500),
-            ask(api.wallet), self._list_files(), self._explain(),
-        )  # fmt: skip
+        self._job, self._runs, self._moments = await asyncio.gather(
+            ask(api.job, job), ask(api.runs, job), ask(api.timeline, job)
+        )
+        metrics, wallet, files, _ = await asyncio.gather(
+            ask(api.metrics, job, 500), ask(api.wallet), self._list_files(), self._explain()
+        )
         self._frame.head.purse(wallet)
         self._curve.clear()
         self._curve.add(metrics)
@@ -100,9 +112,13 @@ class _JobPage:
             match event:
                 case sc.JobChanged(job, runs) if job.job == self._id:
                     changed = changed or job.phase != self._job.phase or len(runs) != len(self._runs)
-                    self._job, self._runs = job, runs or self._runs
+                    self._take(job)
+                    self._runs = runs or self._runs
                 case sc.Ended(job):
-                    self._job, changed = job, True
+                    self._take(job)
+                    changed = True
+                case sc.Metric():
+                    self._job = replace(self._job, progress=progress_of(event))
                 case sc.WalletChanged(wallet):
                     self._frame.head.purse(wallet)
                 case sc.LogText():
@@ -117,6 +133,10 @@ class _JobPage:
         if self._logs_due:
             self._logs_due = False
             await self._frame.quietly(self._output.read_on)
+
+    def _take(self, job: sc.Job) -> None:
+        """The job as it is now; one that is told without its progress keeps what is known of it."""
+        self._job = job if job.progress else replace(job, progress=self._job.progress)
 
     async def _tick(self) -> None:
         """Time itself changes the page of a job that is alive: durations, cost, the length of its bar."""
@@ -135,7 +155,7 @@ class _JobPage:
         self._frame.head.purse(wallet)
         if job.phase != self._job.phase:
             await self.refresh()
-        self._job = job
+        self._take(job)
 
     async def _explain(self) -> None:
         """Why it waits, or is paused; one that runs needs no reason."""

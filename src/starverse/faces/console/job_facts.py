@@ -1,4 +1,4 @@
-"""What is said of a job in words and figures: its state and reason, cost, progress, details, files, history."""
+"""What is said of a job in words and figures: state, reason, cost, progress, details, files, history."""
 
 import shlex
 from collections.abc import Sequence
@@ -48,6 +48,7 @@ def figures(voice: Voice, job: sc.Job, last: sc.Run | None, now_ms: int) -> Mark
     now = job.progress
     loss = f"{now.loss:.4f}" if now and now.loss is not None else NOTHING
     speed = voice.number(now.tokens_per_s) if now and now.tokens_per_s and live else NOTHING
+    billed = say("job.metered", time=voice.lasts(job.card_ms)) if job.card_ms else None
     tiles = [
         tile(say("job.cost"), voice.money(job.cost), under_cost),
         tile(say("job.cards"), cards, say("unit.per_card_hour", money=voice.money(job.price))),
@@ -56,11 +57,16 @@ def figures(voice: Voice, job: sc.Job, last: sc.Run | None, now_ms: int) -> Mark
             voice.lasts(ran_ms(job, now_ms)),
             say("job.limit", time=voice.lasts(job.time_limit_ms)),
         ),
-        tile(say("job.runs"), voice.number(job.runs), say("job.metered", time=voice.lasts(job.card_ms))),
+        tile(say("job.runs"), voice.number(job.runs), billed),
     ]
     if now:
         tiles.append(tile(say("curve.loss"), loss, say("job.speed", n=speed) if speed != NOTHING else None))
     return joined(tiles)
+
+
+def progress_of(point: sc.Metric) -> sc.Progress:
+    """The progress that a report of a step tells of."""
+    return sc.Progress(point.step, point.steps, point.loss, point.tokens_per_s, point.at_ms)
 
 
 def progress(voice: Voice, job: sc.Job, last: sc.Run | None, now_ms: int) -> Markup:

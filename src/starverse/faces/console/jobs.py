@@ -32,7 +32,9 @@ class _Jobs:
         self._frame = frame
         self._phase = phase
         self._everyone = everyone
-        self._asked_s = 0.0
+        self._jobs: dict[str, sc.Job] = {}
+        self._heard: dict[str, str] = {}
+        self._stale = False
         say = frame.say
         with page_title(say("jobs.title")):
             shown(tag("a", say("overview.new_job"), href="/submit", cls="sv-button"))
@@ -40,36 +42,52 @@ class _Jobs:
         with panel():
             self._table = shown(Markup(""))
             self._pager = Pager(frame.voice, lambda: frame.quietly(self.refresh))
+        ui.timer(SOON_S, self._tick, immediate=False)
 
     async def refresh(self) -> None:
         """Read the page anew that is shown."""
-        self._asked_s = time.monotonic()
-        api = self._frame.api
+        self._stale = False
         page = await self._frame.ask(
-            api.jobs, phase=self._phase, cursor=self._pager.cursor, limit=PAGE, everyone=self._everyone
+            self._frame.api.jobs,
+            phase=self._phase,
+            cursor=self._pager.cursor,
+            limit=PAGE,
+            everyone=self._everyone,
         )
+        self._jobs = {job.job: job for job in page.items}
+        self._heard |= {job.job: job.phase for job in page.items}
         self._pager.show(page.cursor)
+        self._show()
+
+    async def hear(self, events: Sequence[sc.StreamEvent]) -> None:
+        """Take up what is told; a job that is new or in another phase has the page read anew soon."""
+        for event in events:
+            match event:
+                case sc.JobChanged(job):
+                    self._stale = self._stale or self._heard.get(job.job) != job.phase
+                    self._heard[job.job] = job.phase
+                    if job.job in self._jobs:
+                        self._jobs[job.job] = job
+                case sc.WalletChanged(wallet):
+                    self._frame.head.purse(wallet)
+                case _:
+                    pass
+        self._show()
+
+    async def _tick(self) -> None:
+        if self._stale and not self._frame.is_away:
+            await self._frame.quietly(self.refresh)
+
+    def _show(self) -> None:
         voice = self._frame.voice
-        if page.items:
+        if self._jobs:
             now_ms = int(time.time() * 1000)
-            self._table.set_content(jobs_table(voice, page.items, now_ms, with_owner=self._everyone))
+            jobs = tuple(self._jobs.values())
+            self._table.set_content(jobs_table(voice, jobs, now_ms, with_owner=self._everyone))
         else:
             action = (voice.say("overview.new_job"), "/submit")
             key = f"jobs.none_{self._phase}" if self._phase else "jobs.none"
             self._table.set_content(empty(voice.say(key), "", None if self._phase else action))
-
-    async def hear(self, events: Sequence[sc.StreamEvent]) -> None:
-        """A job changed: read the page again, at most once a second."""
-        for event in events:
-            if isinstance(event, sc.WalletChanged):
-                self._frame.head.purse(event.wallet)
-        if any(isinstance(event, sc.JobChanged) for event in events):
-            wait_s = self._asked_s + SOON_S - time.monotonic()
-            if wait_s <= 0:
-                await self._frame.quietly(self.refresh)
-            else:
-                self._asked_s = time.monotonic()
-                ui.timer(wait_s, lambda: self._frame.quietly(self.refresh), once=True)
 
     def _filters(self) -> Markup:
         say = self._frame.say
@@ -78,8 +96,8 @@ class _Jobs:
         for phase in PHASES:
             query = "&".join(filter(None, (f"phase={phase}" if phase else "", more)))
             here = "page" if phase == self._phase else None
-            links.append(tag("a", say(f"jobs.filter_{phase or 'all'}"), href=f"/jobs?{query}" if query else "/jobs",
-                             aria_current=here))  # fmt: skip
+            href = f"/jobs?{query}" if query else "/jobs"
+            links.append(tag("a", say(f"jobs.filter_{phase or 'all'}"), href=href, aria_current=here))
         nav = tag("nav", *links, aria_label=say("jobs.filter"), cls="sv-chips")
         if not self._frame.session.row.operator:
             return nav

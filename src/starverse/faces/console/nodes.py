@@ -135,9 +135,8 @@ class _Nodes:
                 with ui.element("div").classes("sv-line"):
                     link = tag("a", name_of(job), href=f"/jobs/{job.job}", cls="sv-name")
                     shown(tag("div", link, tag("div", joined([job.run]), cls="sv-dim sv-id")), "sv-grow")
-                    rank = ui.number(say("nodes.rank"), value=0, min=0, max=job.cards_max - 1, precision=0).props(
-                        "outlined dense"
-                    ).classes("sv-rank")  # fmt: skip
+                    rank = ui.number(say("nodes.rank"), value=0, min=0, max=job.cards_max - 1, precision=0)
+                    rank.props("outlined dense").classes("sv-rank")
                     button(say("nodes.kill"), partial(self._kill, job, rank), "grave-line", "dense")
 
     async def _kill(self, job: sc.Job, field: ui.number) -> None:

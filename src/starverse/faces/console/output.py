@@ -43,12 +43,18 @@ class Output:
             ).classes("sv-log-runs")  # fmt: skip
             follow = ui.checkbox(say("output.follow"), value=True).props("dense")
         self._box = shown(
-            tag("pre", cls="sv-log", tabindex="0", aria_label=say("output.title")), "sv-log-box"
+            tag(
+                "pre",
+                cls="sv-log",
+                tabindex="0",
+                aria_label=say("output.title"),
+                data_empty=say("output.nothing"),
+            ),
+            "sv-log-box",
         )
         follow.on_value_change(
             lambda event: self._script(f"svLogFollow({self._id}, {json.dumps(bool(event.value))})")
         )
-        self._empty = shown(tag("p", say("output.nothing"), cls="sv-dim"))
 
     def show_runs(self, runs: tuple[sc.Run, ...]) -> None:
         """Offer these runs; unless the reader picked one, the last one is shown."""
@@ -95,7 +101,6 @@ class Output:
         gap = 0 <= self._offset < part.offset  # what was in between is dropped by now
         self._offset = part.next_offset
         if part.text:
-            self._empty.set_visibility(False)
             text = ("\n[…]\n" if gap else "") + plain(part.text)
             self._script(f"svLog({self._id}, {json.dumps(text)})")
         return part.more
@@ -111,7 +116,6 @@ class Output:
     def _begin(self, run: str) -> None:
         self._run = run
         self._offset = -1
-        self._empty.set_visibility(True)
         if run in self._runs.options and self._runs.value != run:
             self._runs.set_value(run)
         self._script(f"svLogClear({self._id})")
@@ -129,5 +133,5 @@ class Output:
 
 
 def plain(text: str) -> str:
-    """Text without colour codes, and of a line drawn over itself (progress bars do that) only the last state."""
+    """Text without colour codes; of a line drawn over itself, as progress bars are, only the last state."""
     return _OVERWRITTEN.sub("", _ESCAPES.sub("", text)).replace("\0", "")

@@ -21,6 +21,7 @@ from starverse.faces.console.rows import jobs_table
 
 RECENT = 8
 MINE_SHOWN = 12
+TICK_S = 1.0
 REFRESH_EVERY_S = 5.0
 EXAMPLE = Path(starverse.__file__).parent / "train/examples/characters.py"
 
@@ -40,6 +41,8 @@ class _Overview:
         say = frame.say
         self._jobs: dict[str, sc.Job] = {}
         self._more = False
+        self._cluster: sc.Cluster | None = None
+        self._wallet: sc.Wallet | None = None
         self._stale_s = 0.0
         actions = page_title(say("overview.title"))
         with actions:
@@ -47,39 +50,45 @@ class _Overview:
         self._tiles = shown(Markup(""), "sv-tiles")
         self._begin = ui.element("div").classes("sv-wide")
         with panel(say("cluster.title")):
-            self._cluster = shown(Markup(""))
+            self._picture = shown(Markup(""))
         with panel(say("overview.recent")) as corner:
             with corner:
                 shown(tag("a", say("overview.all_jobs"), href="/jobs"))
             self._recent = shown(Markup(""))
-        ui.timer(REFRESH_EVERY_S, self._tick, immediate=False)
+        ui.timer(TICK_S, self._tick, immediate=False)
 
     async def refresh(self) -> None:
         """Read everything anew."""
+        self._stale_s = time.monotonic() + REFRESH_EVERY_S
         api, ask = self._frame.api, self._frame.ask
-        cluster, nodes, wallet, recent, running, waiting = await asyncio.gather(
-            ask(api.cluster), ask(api.nodes), ask(api.wallet), ask(api.jobs, limit=50),
-            ask(api.jobs, phase="running", limit=100), ask(api.jobs, phase="waiting", limit=100),
-        )  # fmt: skip
+        self._cluster, nodes, self._wallet = await asyncio.gather(
+            ask(api.cluster), ask(api.nodes), ask(api.wallet)
+        )
+        recent, running, waiting = await asyncio.gather(
+            ask(api.jobs, limit=50),
+            ask(api.jobs, phase="running", limit=100),
+            ask(api.jobs, phase="waiting", limit=100),
+        )
         self._jobs = {job.job: job for page in (recent, running, waiting) for job in page.items}
         self._more = bool(recent.cursor)
         mine = await self._mine(running.items[:MINE_SHOWN])
-        self._nodes = nodes
-        self._cluster.set_content(cluster_picture.picture(self._frame.voice, nodes, mine))
-        self._show(cluster, wallet)
-        self._stale_s = time.monotonic() + REFRESH_EVERY_S
+        self._picture.set_content(cluster_picture.picture(self._frame.voice, nodes, mine))
+        self._show()
 
     async def hear(self, events: Sequence[sc.StreamEvent]) -> None:
-        """Take up what has changed; the cluster's picture follows a little later, with the next refresh."""
-        if any(isinstance(event, sc.JobChanged) for event in events):
-            await self._soon()
+        """Take up what is told; where jobs began or ended, cards changed hands, and all is read anew soon."""
         for event in events:
-            if isinstance(event, sc.WalletChanged):
-                self._frame.head.purse(event.wallet)
-
-    async def _soon(self) -> None:
-        if time.monotonic() + REFRESH_EVERY_S - 1.0 > self._stale_s:
-            await self.refresh()
+            match event:
+                case sc.JobChanged(job):
+                    known = self._jobs.get(job.job)
+                    if known is None or known.phase != job.phase:
+                        self._stale_s = min(self._stale_s, time.monotonic() + TICK_S)
+                    self._jobs[job.job] = job
+                case sc.WalletChanged(wallet):
+                    self._wallet = wallet
+                case _:
+                    pass
+        self._show()
 
     async def _tick(self) -> None:
         """Other people's jobs take and free cards too, and no stream of one's own tells of them."""
@@ -94,12 +103,16 @@ class _Overview:
                 cards.setdefault(place.node, set()).update(place.cards)
         return {node: frozenset(here) for node, here in cards.items()}
 
-    def _show(self, cluster: sc.Cluster, wallet: sc.Wallet) -> None:
+    def _show(self) -> None:
+        if self._cluster is None or self._wallet is None:
+            return
+        cluster, wallet = self._cluster, self._wallet
         voice, now_ms = self._frame.voice, int(time.time() * 1000)
         self._frame.head.purse(wallet)
         jobs = sorted(self._jobs.values(), key=lambda job: job.submitted_ms, reverse=True)
-        self._tiles.set_content(joined([_money(self._frame, wallet, now_ms), _counts(self._frame, jobs, self._more),
-                                        *(_kind(self._frame, kind) for kind in cluster.kinds)]))  # fmt: skip
+        kinds = [_kind(self._frame, kind) for kind in cluster.kinds]
+        money, counts = _money(self._frame, wallet, now_ms), _counts(self._frame, jobs, self._more)
+        self._tiles.set_content(joined([money, counts, *kinds]))
         self._recent.set_content(
             jobs_table(voice, jobs[:RECENT], now_ms)
             if jobs
@@ -144,13 +157,6 @@ def _kind(frame: Frame, kind: sc.Kind) -> Markup:
 def _first_steps(frame: Frame) -> None:
     say = frame.say
     key = secrets.token_hex(16)  # one page, one example, however often the button is pressed
-    with panel(say("overview.begin"), "sv-begin"):
-        shown(tag("p", say("overview.begin_text")))
-        copyable(frame.voice, "starverse submit --cards 1:2 -- train.py")
-        with ui.element("div").classes("sv-row"):
-            run = button(say("overview.example"), lambda: go())
-            shown(tag("a", say("overview.own_script"), href="/submit"))
-        shown(tag("p", say("overview.example_text"), cls="sv-dim"))
 
     async def go() -> None:
         run.disable()
@@ -159,6 +165,14 @@ def _first_steps(frame: Frame) -> None:
             frame.go(f"/jobs/{job.job}")
         else:
             run.enable()
+
+    with panel(say("overview.begin"), "sv-begin"):
+        shown(tag("p", say("overview.begin_text")))
+        copyable(frame.voice, "starverse submit --cards 1:2 -- train.py")
+        with ui.element("div").classes("sv-row"):
+            run = button(say("overview.example"), go)
+            shown(tag("a", say("overview.own_script"), href="/submit"))
+        shown(tag("p", say("overview.example_text"), cls="sv-dim"))
 
 
 def _submit_example(api: Client, key: str) -> sc.Job:

@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 from nicegui import app, ui
+from nicegui.translations import translations
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -13,6 +14,7 @@ from starverse.faces.console.frame import screen
 from starverse.faces.console.guard import visiting
 from starverse.faces.console.sessions import Sessions
 from starverse.faces.console.states import page_not_found
+from starverse.faces.console.words import Language, catalogue
 
 LOOK = Path(__file__).parent / "look"
 
@@ -28,6 +30,8 @@ def install(sessions: Sessions, cookie: str) -> None:
     look = b"".join(path.read_bytes() for path in sorted(LOOK.iterdir()))
     version = hashlib.sha256(look).hexdigest()[:12]
     ui.add_head_html(HEAD.format(version=version), shared=True)
+    translations["en-US"].update(_lost("en"))
+    translations["zh-CN"].update(_lost("zh"))
     sign_in.install(sessions, cookie)
     downloads.install()
     screen(sessions, "/", "overview.title", overview.build)
@@ -44,3 +48,9 @@ def install(sessions: Sessions, cookie: str) -> None:
         if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
             return HTMLResponse(page_not_found(visiting.get().voice), 404)
         return Response(status_code=404)
+
+
+def _lost(language: Language) -> dict[str, str]:
+    """What NiceGUI says when the browser has lost the console itself."""
+    words = catalogue(language)
+    return {"connection_lost": words["head.lost"], "trying_to_reconnect": words["head.again"]}

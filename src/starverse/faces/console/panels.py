@@ -1,4 +1,4 @@
-"""Boxes that a page is laid out in: titled panels, tiles with one figure, a question before something is done."""
+"""Boxes that a page is laid out in: titled panels, tiles with one figure, a question before an act."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

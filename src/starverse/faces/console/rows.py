@@ -12,7 +12,7 @@ NAME_SHOWN = 60
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its heading, whether it holds figures (aligned right), and whether a narrow screen leaves it out."""
+    """A column: its heading, whether it holds figures, and whether a narrow screen leaves it out."""
 
     title: str
     figures: bool = False

@@ -48,6 +48,7 @@ def run(
         binding_refresh_interval=None,
         reconnect_timeout=RECONNECT_S,
         show_welcome_message=False,
+        timeout_graceful_shutdown=1,
         server_header=False,
         proxy_headers=False,
     )

@@ -1,7 +1,8 @@
-"""The one card before everything else: sign in, or register and get the trial credit."""
+"""The one card before everything else: sign in, register and get the trial credit, or bring a token."""
 
 import json
-from collections.abc import Callable
+from functools import partial
+from typing import Literal
 
 from nicegui import app, ui
 from starlette.requests import Request
@@ -19,6 +20,16 @@ from starverse.faces.schemas import SignedIn
 from starverse.model.errors import StarverseError
 
 PASSWORD_LEAST = 8
+CALLED = "console"
+CURRENT = "autocomplete=current-password"
+
+Way = Literal["sign_in", "register", "token"]
+WAYS: tuple[Way, ...] = ("sign_in", "register", "token")
+HINTS: dict[Way, str] = {
+    "sign_in": "sign_in.hint",
+    "register": "sign_in.trial",
+    "token": "sign_in.token_hint",
+}
 
 
 def install(sessions: Sessions, cookie: str) -> None:
@@ -43,16 +54,16 @@ def install(sessions: Sessions, cookie: str) -> None:
 
 
 class _Card:
-    """Mutable owner of one sign-in card."""
+    """Mutable owner of one sign-in card, which signs in, registers, or takes an access token."""
 
     def __init__(self, sessions: Sessions, voice: Voice, then: str, ended: bool) -> None:
         self._sessions = sessions
         self._voice = voice
         self._then = then
-        self._new = False
+        self._way: Way = "sign_in"
         self._busy = False
         say = voice.say
-        ui.context.client.title = f"{say('sign_in.title')} · Starverse"
+        ui.context.client.title = f"{say('sign_in.sign_in')} · Starverse"
         other = "en" if voice.language == "zh" else "zh"
         with ui.element("main").classes("sv-gate"), ui.element("div").classes("sv-gate-card"):
             with ui.element("div").classes("sv-gate-top"):
@@ -61,65 +72,72 @@ class _Card:
                 button(
                     say("head.other_language"), lambda: ui.run_javascript(script), "quiet", f"lang={other}"
                 )
-            self._title = shown(tag("h1", say("sign_in.title")))
+            self._title = shown(tag("h1", say("sign_in.sign_in")))
             self._hint = shown(tag("p", say("sign_in.ended" if ended else "sign_in.hint")))
             self._email = _field(
                 say("sign_in.email"), "type=email autocomplete=username autofocus name=email"
             )
-            self._password = _field(
-                say("sign_in.password"), "type=password autocomplete=current-password name=password"
-            )
+            self._password = _field(say("sign_in.password"), f"{CURRENT} type=password name=password")
+            self._token = _field(say("sign_in.token"), "type=password autocomplete=off name=token")
+            self._token.set_visibility(False)
             self._error = shown(tag("p", "")).classes("sv-error").props("role=alert")
-            self._go = button(say("sign_in.title"), self._enter).classes("sv-main-button")
+            self._go = button(say("sign_in.sign_in"), self._enter).classes("sv-main-button")
             with ui.element("div").classes("sv-gate-turn"):
-                self._turn_text = ui.label(say("sign_in.no_account"))
-                self._turn = button(say("sign_in.register"), self._swap, "quiet")
-        for field in (self._email, self._password):
+                self._turns = {
+                    way: button(say(f"sign_in.to_{way}"), partial(self._turn, way), "quiet") for way in WAYS
+                }
+                self._turns["sign_in"].set_visibility(False)
+        for field in (self._email, self._password, self._token):
             field.on("keydown.enter", self._enter)
 
-    def _swap(self) -> None:
-        self._new = not self._new
-        say, now, other = self._voice.say, "register", "title"
-        if not self._new:
-            now, other = other, now
-        self._title.set_content(tag("h1", say(f"sign_in.{now}")))
-        self._hint.set_content(tag("p", say("sign_in.trial" if self._new else "sign_in.hint")))
-        self._go.set_text(say(f"sign_in.{now}"))
-        self._turn_text.set_text(say("sign_in.have_account" if self._new else "sign_in.no_account"))
-        self._turn.set_text(say(f"sign_in.{other}"))
-        self._password.props(f"autocomplete={'new' if self._new else 'current'}-password")
+    def _turn(self, way: Way) -> None:
+        self._way = way
+        say = self._voice.say
+        self._title.set_content(tag("h1", say(f"sign_in.{way}")))
+        self._hint.set_content(tag("p", say(HINTS[way])))
+        self._go.set_text(say("sign_in.register" if way == "register" else "sign_in.sign_in"))
+        for field, here in (
+            (self._email, way != "token"),
+            (self._password, way != "token"),
+            (self._token, way == "token"),
+        ):
+            field.set_visibility(here)
+        for name, each in self._turns.items():
+            each.set_visibility(name != way)
+        self._password.props("autocomplete=new-password" if way == "register" else CURRENT)
         self._complain("")
 
     def _complain(self, text: str) -> None:
         self._error.set_content(tag("p", text))
 
     async def _enter(self) -> None:
-        email, password = str(self._email.value).strip(), str(self._password.value)
-        problem = self._problem(email, password)
+        email, password, token = (str(f.value) for f in (self._email, self._password, self._token))
+        email, token = email.strip(), token.strip()
+        problem = self._problem(email, password, token)
         self._complain(self._voice.say(problem, n=PASSWORD_LEAST) if problem else "")
         if problem or self._busy:
             return
         self._busy = True
         self._go.props("loading")
         try:
-            signed_in = await on_thread(_ask, self._sessions.api, self._new, email, password)
+            signed_in = await on_thread(_ask, self._sessions.api, self._way, email, password, token)
         except StarverseError as error:
             self._complain(self._voice.error(error.what, error.remedy))
         else:
-            ticket = json.dumps(self._sessions.ticket(signed_in))
-            ui.run_javascript(
-                f"fetch('/session', {{method: 'POST', body: {ticket}}}).then(() => location.replace({json.dumps(self._then)}))"
-            )
+            ticket, then = json.dumps(self._sessions.ticket(signed_in)), json.dumps(self._then)
+            ui.run_javascript(f"svEnter({ticket}, {then})")
         finally:
             self._busy = False
             self._go.props(remove="loading")
 
-    def _problem(self, email: str, password: str) -> str:
+    def _problem(self, email: str, password: str, token: str) -> str:
+        if self._way == "token":
+            return "" if token else "sign_in.token_needed"
         if "@" not in email:
             return "sign_in.email_needed"
         if not password:
             return "sign_in.password_needed"
-        if self._new and len(password) < PASSWORD_LEAST:
+        if self._way == "register" and len(password) < PASSWORD_LEAST:
             return "sign_in.password_short"
         return ""
 
@@ -128,14 +146,14 @@ def _field(label: str, props: str) -> ui.input:
     return ui.input(label).props(f"outlined dense {props}").classes("sv-field")
 
 
-def _ask(api: str, new: bool, email: str, password: str) -> SignedIn:
-    with Client(api, timeout_s=API_TIMEOUT_S) as client:
-        enter: Callable[[], SignedIn] = (
-            (lambda: client.register(email, password))
-            if new
-            else (lambda: client.login(email, password, "console"))
+def _ask(api: str, way: Way, email: str, password: str, token: str) -> SignedIn:
+    """Sign in, on a thread. For a token that was pasted a new one is made, which signing out revokes."""
+    with Client(api, token if way == "token" else None, API_TIMEOUT_S) as client:
+        if way == "token":
+            return client.create_token(CALLED)
+        return (
+            client.register(email, password) if way == "register" else client.login(email, password, CALLED)
         )
-        return enter()
 
 
 def _local(path: str) -> str:

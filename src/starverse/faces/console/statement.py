@@ -30,7 +30,7 @@ def statement(voice: Voice, postings: Sequence[sc.Posting], names: Mapping[str, 
             _what(voice, line),
             _for(voice, line, names),
             voice.lasts(line.card_ms) if line.card_ms else "",
-            voice.money(line.amount, PLACES),
+            _moved(voice, line.amount),
             _moved(voice, line.wallet),
             _moved(voice, line.held),
         )

@@ -8,7 +8,7 @@ from starverse.model.errors import StarverseError
 
 STAR = Markup(
     '<svg viewBox="0 0 48 48" class="sv-state-star" aria-hidden="true">'
-    '<path d="M24 5c1.500 14 5 17.500 19 19-14 1.500-17.500 5-19 19-1.500-14-5-17.500-19-19C19 22.500 22.500 19 24 5z"/></svg>'
+    '<path d="M24 5c1.5 14 5 17.5 19 19-14 1.5-17.5 5-19 19-1.5-14-5-17.5-19-19 14-1.5 17.5-5 19-19z"/></svg>'
 )
 
 

@@ -5,6 +5,7 @@ import secrets
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from nicegui import ui
 from nicegui.events import UploadEventArguments
@@ -35,7 +36,7 @@ async def build(frame: Frame) -> None:
 
 
 class _Form:
-    """Mutable owner of one open form: the wishes in it, the parcel to send, and the key that makes it one job."""
+    """Mutable owner of one open form: its wishes, the parcel to send, and what makes it one job."""
 
     def __init__(
         self, frame: Frame, cluster: sc.Cluster, names: tuple[str, ...], account: sc.Account
@@ -63,45 +64,57 @@ class _Form:
     # -- fields -------------------------------------------------------------------------------------------
 
     def _what(self) -> None:
-        say, wishes = self._frame.say, self._wishes
-        with panel(say("submit.what")):
-            ways = {way: say(f"submit.way_{way}") for way in WAYS}
-            choice(ways, wishes.way, lambda way: (self._set("way", way), show(way)), say("submit.what"))
-            script = ui.element("div").classes("sv-stack")
-            with script:
-                dark = self._frame.dark
-                editor = ui.codemirror(
-                    wishes.script, language="Python", theme="githubDark" if dark else "githubLight"
-                )
-                editor.classes("sv-editor").props(f'aria-label="{say("submit.script")}"')
-                editor.on_value_change(lambda event: self._set("script", event.value))
-                with ui.element("div").classes("sv-row"):
-                    self._text("file", say("submit.file"))
-                    self._text("arguments", say("submit.arguments"), "--steps 400").classes("sv-grow")
-            command = ui.element("div").classes("sv-stack")
-            with command:
-                self._text("command", say("submit.command"), "python3 -c 'print(6 * 7)'").classes("sv-mono")
-                shown(tag("p", say("submit.command_text"), cls="sv-dim"))
-            folder = ui.element("div").classes("sv-stack")
-            with folder:
-                upload = ui.upload(on_upload=self._unpack, auto_upload=True, max_file_size=ZIP_BYTES_MAX, max_files=1,
-                                   label=say("submit.zip"), on_rejected=lambda: self._complain(say("submit.zip_rejected")))  # fmt: skip
-                upload.props("accept=.zip flat bordered").classes("sv-upload")
-                self._inside = shown(tag("p", say("submit.zip_text"), cls="sv-dim"))
-                self._text("start", say("submit.start"), "train.py --steps 400").classes("sv-mono")
+        say = self._frame.say
+        places: dict[str, ui.element] = {}
 
         def show(way: str) -> None:
-            for name, place in (("script", script), ("command", command), ("folder", folder)):
+            self._set("way", way)
+            for name, place in places.items():
                 place.set_visibility(name == way)
 
-        show(wishes.way)
+        with panel(say("submit.what")):
+            ways = {way: say(f"submit.way_{way}") for way in WAYS}
+            choice(ways, self._wishes.way, show, say("submit.what"))
+            for way, fill in zip(WAYS, (self._script, self._command, self._folder), strict=True):
+                places[way] = ui.element("div").classes("sv-stack")
+                with places[way]:
+                    fill()
+        show(self._wishes.way)
+
+    def _script(self) -> None:
+        say = self._frame.say
+        theme: Literal["githubDark", "githubLight"] = "githubDark" if self._frame.dark else "githubLight"
+        editor = ui.codemirror(self._wishes.script, language="Python", theme=theme)
+        editor.classes("sv-editor").props(f'aria-label="{say("submit.script")}"')
+        editor.on_value_change(lambda event: self._set("script", event.value))
+        with ui.element("div").classes("sv-row"):
+            self._text("file", say("submit.file"))
+            self._text("arguments", say("submit.arguments"), "--steps 400").classes("sv-grow")
+
+    def _command(self) -> None:
+        say = self._frame.say
+        self._text("command", say("submit.command"), "python3 -c 'print(6 * 7)'").classes("sv-mono")
+        shown(tag("p", say("submit.command_text"), cls="sv-dim"))
+
+    def _folder(self) -> None:
+        say = self._frame.say
+        upload = ui.upload(
+            label=say("submit.zip"),
+            on_upload=self._unpack,
+            on_rejected=lambda: self._complain(say("submit.zip_rejected")),
+            auto_upload=True,
+            max_file_size=ZIP_BYTES_MAX,
+            max_files=1,
+        )
+        upload.props("accept=.zip flat bordered").classes("sv-upload")
+        self._inside = shown(tag("p", say("submit.zip_text"), cls="sv-dim"))
+        self._text("start", say("submit.start"), "train.py --steps 400").classes("sv-mono")
 
     def _where(self, cluster: sc.Cluster, account: sc.Account) -> None:
-        say, voice = self._frame.say, self._frame.voice
+        say = self._frame.say
         with panel(say("submit.where")), ui.element("div").classes("sv-form-grid"):
             self._text("cards", say("submit.cards"), hint=say("submit.cards_hint"))
-            kinds = {k.kind: say("submit.kind_of", kind=k.kind, free=voice.number(k.free), cards=voice.number(k.cards),
-                                 price=voice.money(k.price)) for k in cluster.kinds}  # fmt: skip
+            kinds = {kind.kind: self._kind(kind) for kind in cluster.kinds}
             first = max(cluster.kinds, key=lambda kind: kind.cards).kind if cluster.kinds else None
             kind = self._wishes.kind if self._wishes.kind in kinds else first
             self._set("kind", kind or "")
@@ -113,6 +126,11 @@ class _Form:
             if len(account.projects) > 1:
                 projects = {member.project: member.name for member in account.projects}
                 self._choice("project", say("submit.project"), projects, account.projects[0].project)
+
+    def _kind(self, kind: sc.Kind) -> str:
+        voice = self._frame.voice
+        free, cards, price = voice.number(kind.free), voice.number(kind.cards), voice.money(kind.price)
+        return voice.say("submit.kind_of", kind=kind.kind, free=free, cards=cards, price=price)
 
     def _more(self, names: tuple[str, ...]) -> None:
         say = self._frame.say

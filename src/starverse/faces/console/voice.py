@@ -1,4 +1,4 @@
-"""How the console speaks to one reader: in their language, with money, times and counts as they write them."""
+"""How the console speaks to one reader: their language, with money, times and counts as they write them."""
 
 import re
 from dataclasses import dataclass
@@ -86,12 +86,9 @@ class Voice:
         """A size of a file: 1.3 MB."""
         if size < 1000:
             return f"{size} B"
-        value = float(size)
-        for unit in ("kB", "MB", "GB", "TB"):
-            value /= 1000
-            if value < 1000:
-                break
-        return f"{value:.1f} {unit}"
+        units = ("kB", "MB", "GB", "TB")
+        power = next((n for n in range(1, len(units)) if size < 1000 ** (n + 1)), len(units))
+        return f"{size / 1000**power:.1f} {units[power - 1]}"
 
     def cards(self, least: int, most: int) -> str:
         """How many cards: 2, or 1 to 8."""

@@ -32,6 +32,7 @@ class _Wallet:
     def __init__(self, frame: Frame) -> None:
         self._frame = frame
         self._names: dict[str, str] = {}
+        self._moved = (0, 0)
         say = frame.say
         page_title(say("wallet.title"), say("wallet.under"))
         self._tiles = shown(Markup(""), "sv-tiles")
@@ -46,14 +47,17 @@ class _Wallet:
         self._show(wallet)
 
     async def hear(self, events: Sequence[sc.StreamEvent]) -> None:
-        """Money moved: show it, and the new lines of the statement."""
+        """Money moved, or only its use went on: then no line was added to the statement."""
         changed = [event.wallet for event in events if isinstance(event, sc.WalletChanged)]
         if changed:
+            moved = self._moved != (changed[-1].available, changed[-1].held)
             self._show(changed[-1])
-            await self._frame.quietly(self._statement)
+            if moved:
+                await self._frame.quietly(self._statement)
 
     def _show(self, wallet: sc.Wallet) -> None:
         voice = self._frame.voice
+        self._moved = (wallet.available, wallet.held)
         self._frame.head.purse(wallet)
         left_ms = wallet.empty_ms - int(time.time() * 1000) if wallet.empty_ms is not None else None
         lasts = voice.say("wallet.lasts", time=voice.lasts(left_ms)) if left_ms is not None else None

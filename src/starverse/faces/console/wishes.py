@@ -43,7 +43,7 @@ class Wishes:
     secrets: tuple[str, ...] = field(default=())
 
     def ask(self, strict: bool = False, snapshot: str = "") -> JobAsk:
-        """The ask. Raises BadInput for what cannot be read; unless `strict`, a command may still be missing."""
+        """The ask. Raises BadInput for what cannot be read; unless `strict`, a command may be missing."""
         command = self._command()
         if strict and not command:
             raise BadInput(

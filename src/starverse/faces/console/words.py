@@ -30,11 +30,14 @@ def _translations(language: Language) -> tuple[tuple[re.Pattern[str], str], ...]
 
 
 def translate(language: Language, sentence: str) -> str:
-    """What the server said, in the reader's language where that is known, else as it was said."""
+    """What the server said, in the reader's language where that is known, else as it was said.
+
+    A part that a pattern leaves open is translated in turn: `Waits again: its lease ran out.`
+    """
     for pattern, template in _translations(language):
         match = pattern.fullmatch(sentence)
         if match:
-            return template.format(*match.groups(default=""), **match.groupdict(default=""))
+            return template.format(*(translate(language, part or "") for part in match.groups()))
     return sentence
 
 

@@ -6,6 +6,11 @@ function svCookie(name, value) {
 // The browser tells its time zone, so that every page but its very first is in it from the start.
 svCookie("zone", Intl.DateTimeFormat().resolvedOptions().timeZone + "|" + -new Date().getTimezoneOffset());
 
+// Exchange the ticket of a sign-in for a cookie, and go on.
+function svEnter(ticket, then) {
+  fetch("/session", { method: "POST", body: ticket }).then(() => location.replace(then));
+}
+
 // A log: text is added at its end, what is beyond its bound is dropped at its beginning.
 const SV_LOG_CHARACTERS = 200000;
 
