@@ -114,13 +114,14 @@ class Hall(World):
 
     def go_on_alone(self, until_ms: int, taken: set[int]) -> None:
         """No server listens until then. The next one hears what the one that died had heard in its last turn,
-        and what it missed; requests that were taken up are not heard again."""
+        and what it missed: of runs when it asks, all else at once; requests that were taken up not again."""
         missed = list(self._last)
         while self._heap and self._heap[0][0] <= until_ms:
             missed += [item for item in super().wait(until_ms)[1] if self._happens(item)]
         self.now_ms = until_ms
         for item in missed:
-            if not isinstance(item, Echo) and not (isinstance(item, Asked) and item.id in taken):
+            known = item.id in taken if isinstance(item, Asked) else isinstance(item, Echo | RunEvent)
+            if not known:
                 self.at(until_ms, item)
 
     # -- what is ordered ----------------------------------------------------------------------------------

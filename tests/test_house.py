@@ -172,7 +172,7 @@ def test_the_floors_above_may(room: str) -> None:
         ("scheduler/x.py", 'print("hello")', "T201", True),
         ("service/x.py", 'print("hello")', "T201", True),
         ("faces/cli/x.py", 'print("hello")', "T201", False),
-        ("main.py", 'print("hello")', "T201", False),
+        ("main/x.py", 'print("hello")', "T201", False),
         ("train/session.py", 'print("hello")', "T201", True),
         ("train/examples/x.py", 'print("hello")', "T201", False),
         ("model/x.py", "def fits(): ...", "D103", True),

@@ -66,7 +66,7 @@ def run(command: list[object], timeout_s: int) -> "subprocess.CompletedProcess[s
 
 
 def left_over(home: Path) -> list[str]:
-    """Processes that still have the home in their command line; they are ended, so that no test leaves any."""
+    """Processes that still have the home in their command line; they are ended here, so that none stays."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:

@@ -10,7 +10,7 @@ from starverse.control.state import State
 from starverse.model import events as ev
 from starverse.model.job import JOB_LIFE, JobSpec, Phase
 from starverse.model.units import CARD
-from starverse.money.meter import cost
+from starverse.money.meter import cost, hold_for
 from starverse.scheduler.decide import decide
 from starverse.scheduler.plan import NOTHING
 from starverse.scheduler.reasons import why_waiting
@@ -23,6 +23,7 @@ def of_the_state(state: State) -> None:
     money_is_held_for_what_runs(state)
     nothing_more_can_be_decided(state)
     whoever_waits_knows_why(state)
+    nobody_waits_for_money_that_is_there(state)
 
 
 def cards_are_where_they_are_said_to_be(state: State) -> None:
@@ -102,6 +103,16 @@ def whoever_waits_knows_why(state: State) -> None:
         if job.phase == "paused":
             assert job.why.endswith("."), f"{name} is paused without a sentence"
             assert job.pause
+
+
+def nobody_waits_for_money_that_is_there(state: State) -> None:
+    for tenant, jobs in state.paused.items():
+        for name in jobs:
+            spec, space = state.jobs[name].spec, state.spaces.get(state.jobs[name].spec.kind)
+            could_start = space and spec.cards_min <= space.free * CARD and not state.queues.get(spec.kind)
+            if state.jobs[name].pause == "wallet" and could_start:
+                needs = hold_for(spec.price, spec.cards_min, state.view.terms.least_ms)
+                assert state.accounts[f"wallet/{tenant}"] < needs, f"{name} could start"
 
 
 class Auditor:

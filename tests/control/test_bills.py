@@ -133,7 +133,7 @@ def test_a_first_step_told_only_after_midnight_is_paid_back_to_the_step() -> Non
 
 
 def test_the_end_of_a_lease_before_midnight_may_be_heard_after_it() -> None:
-    cluster = begin(life(500, leave=99, late=5), start_ms=MIDNIGHT - 20 * S, yuan=0.017)
+    cluster = begin(life(500, leave=99, late=9), start_ms=MIDNIGHT - 20 * S, yuan=0.017)
     cluster.settle()
     assert cluster.events(ev.RunEnded)[0].happened_ms < MIDNIGHT
     assert len(cluster.money("charge", "job")) == 1
@@ -154,6 +154,26 @@ def test_a_node_that_died_is_paid_until_it_died_not_until_somebody_noticed() -> 
     cluster.settle()
     assert cluster.money("charge", "job") == [50 * S, 5 * S]
     assert cluster.money("credit", "job") == [50 * S]
+
+
+@pytest.mark.parametrize(("said_s", "paid_s"), [(75, 60), (60, 60), (40, 40), (-5, 0)])
+def test_whatever_is_said_of_an_end_it_is_charged_within_the_life_and_the_lease(
+    said_s: int, paid_s: int
+) -> None:
+    cluster = begin(life(500))
+    cluster.after(10 * S)
+    cluster.state.now_ms = NOON + 90 * S
+    cluster.loop._run_ended(ev.RunEnded("job.0", NOON + said_s * S))
+    cluster.loop._write()
+    assert cluster.money("charge", "job") == [paid_s * S]
+
+
+def test_an_end_in_times_to_come_is_charged_until_now() -> None:
+    cluster = begin(life(500))
+    cluster.after(10 * S)
+    cluster.hear(ev.RunEnded("job.0", NOON + 20 * S))
+    cluster.after(0)
+    assert cluster.money("charge", "job") == [10 * S]
 
 
 def test_a_node_is_not_dead_before_the_last_checkpoint_from_it() -> None:

@@ -1,11 +1,16 @@
 """A server that dies at any instant: no job is lost, none started twice, no money lost or doubled."""
 
 import pytest
-from tests.cluster import Cluster
+from tests.cluster import NOON, Cluster
+from tests.control.laws import Auditor
 from tests.control.stories import Story, begin, each, play
+from tests.hall import Fate
 
 from starverse.model import events as ev
-from starverse.model.units import SECOND_MS
+from starverse.model import requests as rq
+from starverse.model.units import HOUR_MS, SECOND_MS
+
+S = SECOND_MS
 
 
 def total(cluster: Cluster) -> dict[str, object]:
@@ -60,3 +65,93 @@ def test_the_server_may_die_at_every_single_instant(seeds: range) -> None:
             assert total(play(story, dies_at=[moment])) == undisturbed, f"it died at moment {moment}"
 
     each(seeds[::30], the_same, people=False)
+
+
+# -- small stories ----------------------------------------------------------------------------------------
+
+
+def begin_small(**jobs: list[Fate]) -> Cluster:
+    """One card, and the jobs that want it."""
+    cluster = Cluster(jobs=jobs, watch=Auditor())
+    cluster.node("a", cards=1)
+    cluster.tenant("ann", yuan=10)
+    for job in jobs:
+        cluster.submit(job)
+    return cluster
+
+
+# Bug in control/controller.py: what is heard on taking over is decided on only when more happens.
+def test_a_job_whose_run_was_lost_while_no_server_was_there_is_started_by_the_next() -> None:
+    cluster = begin_small(job=[Fate(20 * S, how="lost"), Fate(20 * S)])
+    cluster.after(10 * S)
+    cluster.restart(down_ms=30 * S)
+    cluster.settle()
+    assert [e.happened_ms for e in cluster.events(ev.RunStarted)] == [NOON, NOON + 40 * S]
+
+
+# Bug in control/controller.py: a repeated start renews nothing, so a renewal that was lost stays lost.
+def test_a_renewal_that_was_lost_with_the_server_is_sent_again_to_a_run_that_has_not_started() -> None:
+    cluster = begin_small(job=[Fate(60 * S, start_ms=50 * S)])
+    cluster.after(29 * S)
+    before_the_order = 3  # it writes, has written, orders
+    cluster.fuse.at = {cluster.fuse.count + before_the_order}
+    cluster.settle()
+    assert [e.how for e in cluster.events(ev.RunEnded)] == ["exit"]
+
+
+# Bug in control/state.py: a fold never puts a job whose waiting time is over into its queue.
+def test_a_job_that_had_waited_long_enough_before_the_server_died_starts_when_it_can() -> None:
+    cluster = begin_small(fails=[Fate(2 * S, code=1), Fate(2 * S)], other=[Fate(18 * S)])
+    cluster.ask(rq.TopUp("ann", 1), NOON + 5 * S)
+    cluster.until(NOON + 6 * S)
+    cluster.restart()
+    cluster.until(NOON + 25 * S)
+    assert cluster.ended["fails"].outcome == "done"
+
+
+# Bug in control/agenda.py: with nothing running, who waits for a time after midnight is forgotten.
+def test_a_job_asked_for_tomorrow_is_not_forgotten_by_the_next_server() -> None:
+    cluster = begin_small()
+    cluster.submit("job", earliest_start_ms=NOON + 30 * HOUR_MS)
+    cluster.after(S)
+    cluster.restart()
+    cluster.settle()
+    assert [e.happened_ms for e in cluster.events(ev.RunStarted)] == [NOON + 30 * HOUR_MS]
+
+
+def test_a_run_that_goes_on_under_the_next_server_is_started_once_and_ends_once() -> None:
+    cluster = begin_small(job=[Fate(50 * S, step_ms=S, save_ms=10 * S)])
+    for _ in range(6):
+        cluster.after(7 * S)
+        cluster.restart()
+    cluster.settle()
+    assert cluster.hall.starts == {"job.0": 1}
+    assert cluster.money("charge", "job") == [50 * S]
+
+
+def test_a_run_that_started_and_ended_while_no_server_was_there_is_charged_for_its_time() -> None:
+    cluster = begin_small(job=[Fate(20 * S, start_ms=5 * S)])
+    cluster.after(S)
+    cluster.restart(down_ms=40 * S)
+    cluster.settle()
+    assert cluster.ended["job"].outcome == "done"
+    assert cluster.money("charge", "job") == [20 * S]
+
+
+def test_a_start_that_was_written_but_never_ordered_is_ordered_by_the_next() -> None:
+    cluster = begin_small(job=[Fate(20 * S)])
+    cluster.fuse.at = {3}  # it writes, has written, orders
+    cluster.settle()
+    assert cluster.hall.starts == {"job.0": 1}
+    assert cluster.ended["job"].outcome == "done"
+
+
+def test_a_start_that_was_never_written_was_never_ordered() -> None:
+    cluster = begin_small(job=[Fate(20 * S)])
+    cluster.fuse.at = {1}
+    while not cluster.fuse.count:
+        cluster.is_quiet()
+    assert cluster.book.rows[0][1] == ev.LeaderChanged(1)
+    assert not cluster.hall.starts
+    cluster.settle()
+    assert cluster.hall.starts == {"job.0": 1}

@@ -145,6 +145,7 @@ def test_a_stop_wins_over_a_fault_on_the_way(cluster: Cluster) -> None:
     assert cluster.ended["starts"].outcome == "stopped"
 
 
+# Bug in control/state.py: a job that leaves the head of its queue stirs nothing.
 def test_the_head_of_the_queue_that_is_stopped_lets_the_next_one_start(cluster: Cluster) -> None:
     cluster.submit("next", cards=1)
     cluster.after(0)
@@ -154,6 +155,7 @@ def test_the_head_of_the_queue_that_is_stopped_lets_the_next_one_start(cluster: 
     assert cluster.placed("next"), "nothing stands before it any more"
 
 
+# Bug in control/controller.py: a turn that only refuses moves `heard_ms`, but no row tells a fold of it.
 def test_a_folded_refusal_is_nothing(cluster: Cluster) -> None:
     cluster.ask(rq.StopJob("never"))
     cluster.after(0)

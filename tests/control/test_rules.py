@@ -218,6 +218,49 @@ def test_a_job_asked_for_later_starts_then_even_the_day_after() -> None:
     assert [e.happened_ms for e in cluster.events(ev.RunStarted)] == [NOON + 30 * HOUR_MS]
 
 
+def test_money_for_one_more_job_wakes_one_not_all() -> None:
+    cluster = Cluster(Fate(20 * S), watch=Auditor())
+    cluster.node("a", cards=200)
+    cluster.tenant("ann", micro_yuan=60 * S)
+    for n in range(100):
+        cluster.submit(f"job{n}")
+    cluster.settle()
+    assert len(cluster.placed("job0")) == 1
+    assert len(cluster.events(ev.JobRequeued)) < 4, "each that ends leaves money for one"
+
+
+def test_a_job_that_waits_for_cards_keeps_no_money_from_jobs_of_another_kind() -> None:
+    cluster = Cluster(Fate(20 * S), watch=Auditor())
+    cluster.node("a", cards=1)
+    cluster.node("b", cards=1, kind="h200")
+    cluster.tenant("ann")
+    cluster.tenant("bob", yuan=10)
+    cluster.submit("poor")
+    cluster.submit("other", kind="h200")
+    cluster.submit("busy", tenant="bob")
+    cluster.after(S)
+    cluster.ask(rq.TopUp("ann", 60 * S))
+    cluster.after(0)
+    assert not cluster.placed("poor")
+    assert cluster.placed("other")
+
+
+def test_a_job_that_is_stopped_leaves_the_money_it_waited_with_to_the_next() -> None:
+    cluster = Cluster(Fate(20 * S), watch=Auditor())
+    cluster.node("a", cards=2)
+    cluster.tenant("ann")
+    cluster.tenant("bob", yuan=10)
+    cluster.submit("pair", cards=2)
+    cluster.submit("single")
+    cluster.submit("busy", tenant="bob")
+    cluster.after(S)
+    cluster.ask(rq.TopUp("ann", 60 * S))
+    cluster.after(0)
+    cluster.ask(rq.StopJob("pair"))
+    cluster.after(0)
+    assert cluster.placed("single")
+
+
 # Bug in control/controller.py: `_run_resumed` posts a credit and does not tell the jobs that wait for money.
 def test_a_credit_that_fills_a_wallet_lets_its_other_jobs_go_on() -> None:
     cluster = Cluster(

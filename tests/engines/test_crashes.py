@@ -113,7 +113,7 @@ def test_two_engines_at_once_start_a_run_once(machine):
     for order in orders:
         for engine in engines:
             machine.until(engine, RunStarted, order.run)
-        machine.until_true((machine.output(order.run) / "starts").exists)
+        machine.until_true(lambda order=order: started(machine, order.run))
         engines[0].act(StopRun(order.run, "person", wall_ms() + 1000))
     for order in orders:
         for engine in engines:
@@ -141,7 +141,7 @@ def test_a_server_killed_at_any_moment_of_a_start_starts_it_once_in_the_end(cras
         engine.act(machine.order(run, "sh", "-c", LOG_START, lease_ms=900_000))
     for run in runs:
         machine.until(engine, RunStarted, run)
-        machine.until_true((machine.output(run) / "starts").exists)
+        machine.until_true(lambda run=run: started(machine, run))
         engine.act(StopRun(run, "person", wall_ms() + 1000))
     for run in runs:
         assert machine.ended(engine, run).how == "signal"
@@ -180,3 +180,9 @@ def wait_for_server(server, run: str, machine) -> None:
 
 def wait_for_end(machine, run: str) -> None:
     machine.until_true(lambda: "ended_ms" in (read_json(machine.folder(run).status) or {}))
+
+
+def started(machine, run: str) -> bool:
+    """Whether the job has come to its own first line."""
+    file = machine.output(run) / "starts"
+    return file.exists() and file.stat().st_size > 0

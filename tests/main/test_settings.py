@@ -17,8 +17,8 @@ def test_a_home_without_a_file_has_the_defaults(tmp_path: Path) -> None:
 
 
 def test_what_is_written_is_taken(tmp_path: Path) -> None:
-    text = 'port = 9000\n[prices]\ncpu = 250000\n[lease]\nwindow_ms = 60000\n'
-    text += 'least_ms = 20000\ngrace_ms = 5000\n'
+    text = "port = 9000\n[prices]\ncpu = 250000\n[lease]\nwindow_ms = 60000\n"
+    text += "least_ms = 20000\ngrace_ms = 5000\n"
     (tmp_path / "starverse.toml").write_text(text)
     settings = read_settings(tmp_path)
     assert settings.port == 9000

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.service.place import Place
 
 from starverse.service.access import Actor
 from starverse.store.database import DATABASE_FILE, home_url, open_database
-from tests.service.place import Place
 
 
 @pytest.fixture(scope="session")

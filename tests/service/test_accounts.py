@@ -4,6 +4,7 @@ import logging
 
 import pytest
 from sqlalchemy import text
+from tests.service.place import PASSWORD, Place
 
 from starverse.model.errors import BadInput, Conflict, NotFound, NotSignedIn
 from starverse.model.units import YUAN
@@ -12,7 +13,6 @@ from starverse.service.access import Actor
 from starverse.service.platform import Limits
 from starverse.service.rates import TooOften
 from starverse.store.database import reading
-from tests.service.place import PASSWORD, Place
 
 
 def test_a_new_account_has_a_project_and_ten_yuan(place: Place) -> None:

@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
+from tests.service.place import ECHO, Place
 
-from starverse.model.errors import BadInput, NotFound
+from starverse.model.errors import BadInput, NotAllowed, NotFound
 from starverse.model.units import YUAN
 from starverse.service import billing, jobs, projects, submitting
-from starverse.service.access import Actor, NotAllowed
-from tests.service.place import ECHO, Place
+from starverse.service.access import Actor
 
 
 def test_cost_so_far_grows_while_a_job_runs_and_ends_as_what_was_charged(place: Place, ann: Actor) -> None:

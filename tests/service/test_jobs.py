@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 import pytest
+from tests.service.place import ECHO, Place
 
 from starverse.model import events as ev
-from starverse.model.errors import BadInput, NotFound, Refused
+from starverse.model.errors import BadInput, NotAllowed, NotFound, Refused
 from starverse.service import jobs, nodes, operations, outputs, projects, submitting
-from starverse.service.access import Actor, NotAllowed
+from starverse.service.access import Actor
 from starverse.service.answers import Job
 from starverse.train.contract import EXIT_NO_SPACE
-from tests.service.place import ECHO, Place
 
 
 def submit(place: Place, actor: Actor, cards: int = 1) -> Job:
@@ -98,7 +98,7 @@ def test_a_paused_job_says_why_and_goes_on(place: Place, ann: Actor) -> None:
 
 def test_runs_and_timeline_tell_of_a_fault_and_its_credit(place: Place, ann: Actor) -> None:
     operator = place.operator()
-    job = submit(place, ann, 2).job
+    job = submitting.submit(place.platform, ann, replace(ECHO, cards=2, launch="per-card"), "").job
     place.reach(job, "running")
     place.engine.say(ev.CheckpointSaved(f"{job}.0", 5, place.platform.now_ms()))
     operations.inject_fault(place.platform, operator, f"{job}.0", 1)

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 import pytest
-
-from starverse.model.errors import BadInput, Conflict, NotFound, Refused
-from starverse.service import access, projects, secrets
-from starverse.service.access import Actor, NotAllowed
 from tests.service.place import Place
+
+from starverse.model.errors import BadInput, Conflict, NotAllowed, NotFound, Refused
+from starverse.service import access, projects, secrets
+from starverse.service.access import Actor
 
 
 def test_ones_own_project_is_the_first_whatever_one_is_invited_to(

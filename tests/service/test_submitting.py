@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.service.place import ECHO, Place
 
-from starverse.model.errors import BadInput, Conflict, NotFound, Refused, StarverseError
+from starverse.model.errors import BadInput, Conflict, NotAllowed, NotFound, Refused, StarverseError
 from starverse.model.requests import TopUp
 from starverse.model.units import HOUR_MS, YUAN
 from starverse.service import jobs, projects, secrets, submitting
-from starverse.service.access import Actor, NotAllowed
+from starverse.service.access import Actor
 from starverse.service.answers import JobAsk
-from tests.service.place import ECHO, Place
 
 
 def test_a_job_is_submitted_and_runs(place: Place, ann: Actor) -> None:
@@ -149,6 +149,6 @@ def test_where_jobs_are_not_kept_apart_only_the_owner_submits(place: Place, ann:
     owner = place.operator()
     place.platform.__dict__.update(accepts_foreign=False, isolation="Nothing keeps jobs apart here.")
     place.tell(TopUp(owner.projects[0].tenant, YUAN * 100))
-    with pytest.raises(Refused, match="only its owner's jobs. Nothing keeps jobs apart here"):
+    with pytest.raises(Refused, match=r"only its owner's jobs\. Nothing keeps jobs apart here"):
         submitting.submit(place.platform, ann, ECHO, "")
     assert submitting.submit(place.platform, owner, ECHO, "").job

@@ -17,8 +17,8 @@ class Agenda:
 
     Derived from the state and rebuilt with it. A subject may stand here more than once, or be over by the
     time its turn comes: both do no harm, for what is due is asked of the state. Most wake-ups come in order
-    of time, since every lease has the same window: those stand in a line, the others in a heap, which is never
-    empty, because there is always another midnight.
+    of time, since every lease has the same window: those stand in a line, the others in a heap, which is
+    never empty, because there is always another midnight.
     """
 
     def __init__(self, state: State, terms: LeaseTerms) -> None:

@@ -232,9 +232,10 @@ class Controller:
         events, taken = self._events, self._taken
         self._events, self._taken = [], []
         truth = self.state.truth
-        truth.seq += len(events)
-        truth.heard_ms = now_ms = self.state.now_ms
-        self._journal.append(now_ms, events, taken)
+        if events:  # an answer alone leaves no trace in the journal, so none in the state either
+            truth.seq += len(events)
+            truth.heard_ms = self.state.now_ms
+        self._journal.append(self.state.now_ms, events, taken)
         if self._commands:
             commands, self._commands = self._commands, []
             self._world.act(commands)

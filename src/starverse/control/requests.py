@@ -70,6 +70,7 @@ def _stop(state: State, ask: rq.StopJob, now_ms: int, terms: LeaseTerms) -> Iter
     yield ev.JobStopAsked(ask.job, ask.by)
     if job.phase in ("waiting", "paused"):
         yield ev.JobEnded(ask.job, "stopped", "stopped on request")
+        yield from rules.wallet_grew(state, job.spec.tenant)  # others may have waited for the same money
     elif job.phase in ("starting", "running"):
         yield rules.stop(state.runs[job.run], "person", now_ms, terms)
 

@@ -248,12 +248,23 @@ def stop(run: Run, why: StopWhy, now_ms: int, terms: LeaseTerms) -> ev.RunStopAs
 
 
 def wallet_grew(state: State, tenant: str) -> Iterator[ev.Event]:
-    """Jobs that waited for money and can now be paid for stand in the queue again, in their order."""
+    """Jobs that waited for money and can now be paid for stand in the queue again, in their order.
+
+    In each kind of card no more of them than can be paid for together: else all would come each time that one
+    of them can start, only to step aside again.
+    """
     jobs = state.jobs
+    money = state.accounts.get(ledger.WALLET + tenant, 0)
+    left: dict[str, int] = {}
     for name in sorted(state.paused.get(tenant, ()), key=lambda name: jobs[name].order):
         job = jobs[name]
-        if job.pause == "wallet" and _can_pay(state, job):
-            yield ev.JobRequeued(name, "the wallet can pay again")
+        if job.pause == "wallet":
+            spec = job.spec
+            left_there = left.get(spec.kind, money)
+            lease_ms, hold = lease_for(left_there, spec.price, spec.cards_min, state.view.terms)
+            if lease_ms:
+                left[spec.kind] = left_there - hold
+                yield ev.JobRequeued(name, "the wallet can pay again")
 
 
 def _can_pay(state: State, job: Job) -> bool:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from starverse.service.answers import (
-    Account,
     Cause,
     Cluster,
     Ended,
@@ -13,8 +12,6 @@ from starverse.service.answers import (
     Kind,
     LogPart,
     LogText,
-    Member,
-    Membership,
     Metric,
     Moment,
     Node,
@@ -26,14 +23,12 @@ from starverse.service.answers import (
     Price,
     Progress,
     Run,
-    Secret,
-    SignedIn,
     Snapshot,
-    Token,
     Wallet,
     WalletChanged,
     Why,
 )
+from starverse.service.people import Account, Member, Membership, Secret, SignedIn, Token
 
 __all__ = [
     "Account",

@@ -25,7 +25,7 @@ ERRORS: dict[str, type[errors.StarverseError]] = {
     "bad-input": errors.BadInput,
     "not-found": errors.NotFound,
     "refused": errors.Refused,
-    "not-allowed": errors.Refused,
+    "not-allowed": errors.NotAllowed,
     "too-often": errors.Refused,
     "not-signed-in": errors.NotSignedIn,
     "conflict": errors.Conflict,

@@ -22,6 +22,10 @@ class Refused(StarverseError):
     """It makes sense, but not now or not for you: no money, no right, wrong state."""
 
 
+class NotAllowed(Refused):
+    """It is there to see, but your role does not suffice to do it."""
+
+
 class NotSignedIn(StarverseError):
     """The token or password is missing, wrong or expired."""
 

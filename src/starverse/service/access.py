@@ -2,17 +2,13 @@
 
 from dataclasses import dataclass
 
-from starverse.model.errors import NotFound, NotSignedIn, Refused
+from starverse.model.errors import NotAllowed, NotFound, NotSignedIn
 from starverse.model.tenant import RANK_OF_ROLE, Role
-from starverse.service.answers import Account, Membership
+from starverse.service.people import Account, Membership
 from starverse.service.platform import Platform
 from starverse.store import credentials, tenants
 from starverse.store.database import reading
 from starverse.store.reading import JobRow, job_row
-
-
-class NotAllowed(Refused):
-    """One may see it, but not do this to it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from starverse.model.errors import BadInput, NotFound, NotSignedIn
 from starverse.model.requests import OpenTenant
 from starverse.model.units import DAY_MS, HOUR_MS, MINUTE_MS
 from starverse.service.access import Actor, actor_of, tenant_of
-from starverse.service.answers import SignedIn, Token
 from starverse.service.loop import heard
+from starverse.service.people import SignedIn, Token
 from starverse.service.platform import Platform
 from starverse.store import credentials, tenants
 from starverse.store.database import reading

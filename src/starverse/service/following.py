@@ -74,7 +74,7 @@ class Follower:
     def __init__(self, platform: Platform, actor: Actor, job: str, position: Position) -> None:
         access.job_of(platform, actor, job)
         self._platform = platform
-        self._home = str(platform.home)
+        self._home = platform.home
         self._job = job
         self._at = position
         self._told: Job | None = None
@@ -88,7 +88,7 @@ class Follower:
         if row.runs:
             run = self._run(row.runs - 1)
             ends = [files_of.read_log(self._home, run, stream, -1, 1)[1] for stream in ("stdout", "stderr")]
-            report = Path(RunFolder.of(self._home, run).report)
+            report = Path(RunFolder.of(str(self._home), run).report)
             size = report.lstat().st_size if report.exists() else 0
             self._at = Position(row.runs - 1, size, 0, *ends)
 
@@ -103,8 +103,9 @@ class Follower:
         job = rows.job_answer(row, live)
         news: list[News] = []
         self._tell(job, runs, now_ms, news)
-        wrote, full = self._read(len(runs), news)
-        run_over = self._at.attempt < len(runs) and runs[self._at.attempt].ended_ms is not None
+        here = self._at.attempt < len(runs)
+        run_over = here and runs[self._at.attempt].ended_ms is not None
+        wrote, full = self._read(run_over, news) if here else (False, False)
         if run_over and not wrote and self._at.attempt + 1 < len(runs):
             self._at = Position(self._at.attempt + 1)
             return Look(news, 0.0)
@@ -126,15 +127,13 @@ class Follower:
         self._told, self._told_ms = job, now_ms
         news.append(News(JobChanged(job, tuple(map(rows.run_answer, runs))), self._at))
 
-    def _read(self, runs: int, news: list[News]) -> tuple[bool, bool]:
+    def _read(self, over: bool, news: list[News]) -> tuple[bool, bool]:
         """Read on in the files of the run one is at: whether there was anything, and is more."""
-        if self._at.attempt >= runs:
-            return False, False
         run = self._run(self._at.attempt)
         before = self._at
         self._read_report(run, news)
-        full = self._read_log(run, "stdout", news)
-        full = self._read_log(run, "stderr", news) or full
+        full = self._read_log(run, "stdout", over, news)
+        full = self._read_log(run, "stderr", over, news) or full
         return self._at != before, full or self._at.report != before.report
 
     def _read_report(self, run: str, news: list[News]) -> None:
@@ -148,13 +147,15 @@ class Follower:
         # only whole pieces are left behind: a reader who comes back finds the same records in the same place
         self._at = dataclasses.replace(self._at, report=following, records=0)
 
-    def _read_log(self, run: str, stream: Stream, news: list[News]) -> bool:
+    def _read_log(self, run: str, stream: Stream, over: bool, news: list[News]) -> bool:
         offset = self._at.stdout if stream == "stdout" else self._at.stderr
         data, following = files_of.read_log(self._home, run, stream, offset, LOG_BYTES)
         if not data:
             return False
         text, left = outputs.whole_text(data)
-        if left and not text:
+        if not text and not over:  # half a character: the rest is on its way
+            return False
+        if not text:
             text, left = data.decode(errors="replace"), 0
         self._at = dataclasses.replace(self._at, **{stream: following - left})
         news.append(News(LogText(run, stream, text), self._at))

@@ -30,7 +30,7 @@ def metrics(platform: Platform, actor: Actor, job: str, points: int) -> tuple[Me
         run, offset = f"{job}.{attempt}", 0
         while reads < READS_MAX:
             reads += 1
-            records, following = files_of.read_reports(str(platform.home), run, offset)
+            records, following = files_of.read_reports(platform.home, run, offset)
             found += (metric for record in records if (metric := metric_of(run, record)))
             if following == offset:
                 break
@@ -54,7 +54,7 @@ def progress(platform: Platform, row: JobRow) -> Progress | None:
         run = f"{row.job}.{attempt}"
         with suppress(FileNotFoundError):
             size = Path(RunFolder.of(str(platform.home), run).report).lstat().st_size
-            records, _ = files_of.read_reports(str(platform.home), run, max(0, size - TAIL_BYTES))
+            records, _ = files_of.read_reports(platform.home, run, max(0, size - TAIL_BYTES))
             steps = [metric for record in records if (metric := metric_of(run, record))]
             if steps:
                 last = steps[-1]
@@ -78,19 +78,20 @@ def logs(
         if not run:
             return LogPart("", stream, "", 0, 0, more=False)
         raise NotFound(f"Job {job} has no run {run[:80]!r}.", "Its runs are numbered from .0 on.")
-    data, following = files_of.read_log(str(platform.home), run, stream, offset, limit)
+    data, following = files_of.read_log(platform.home, run, stream, offset, max(limit, 4))
     text, left = whole_text(data)
-    more = bool(files_of.read_log(str(platform.home), run, stream, following, 1)[0])
+    if not text:  # the end of what there is: better shown broken than never
+        text, left = data.decode(errors="replace"), 0
+    more = bool(files_of.read_log(platform.home, run, stream, following, 1)[0])
     return LogPart(run, stream, text, following - len(data), following - left, more)
 
 
 def whole_text(data: bytes) -> tuple[str, int]:
     """Bytes as text without a character that is cut in two at the end, and how many bytes that left out."""
-    for left in range(min(3, len(data) - 1) if data else 0, 0, -1):
-        # a lead byte whose sequence is longer than what is there
+    for left in range(1, min(3, len(data)) + 1):
         lead = data[-left]
         needs = 4 if lead >= 0xF0 else 3 if lead >= 0xE0 else 2 if lead >= 0xC0 else 0
-        if needs > left:
+        if needs > left:  # the sequence that begins here is longer than what is there
             return data[:-left].decode(errors="replace"), left
     return data.decode(errors="replace"), 0
 
@@ -98,13 +99,13 @@ def whole_text(data: bytes) -> tuple[str, int]:
 def files(platform: Platform, actor: Actor, job: str) -> tuple[OutputFile, ...]:
     """What a job wrote into its output folder."""
     access.job_of(platform, actor, job)
-    return tuple(OutputFile(*file) for file in files_of.list_output(str(platform.home), job))
+    return tuple(OutputFile(*file) for file in files_of.list_output(platform.home, job))
 
 
 def content(platform: Platform, actor: Actor, job: str, path: str) -> tuple[int, Iterator[bytes]]:
     """A file of the output folder: its size now, and that many bytes of it, in pieces."""
     access.job_of(platform, actor, job)
-    file = files_of.open_output(str(platform.home), job, path)
+    file = files_of.open_output(platform.home, job, path)
     size = file.seek(0, 2)
     file.seek(0)
     return size, _pieces(file, size)

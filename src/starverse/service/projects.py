@@ -5,7 +5,7 @@ from sqlalchemy import Connection
 from starverse.model.errors import BadInput, NotFound, Refused
 from starverse.model.tenant import Role
 from starverse.service.access import Actor, must_be, project_of, tenant_of
-from starverse.service.answers import Member, Membership
+from starverse.service.people import Member, Membership
 from starverse.service.platform import Platform
 from starverse.store import tenants
 from starverse.store.database import reading

@@ -10,7 +10,8 @@ from starverse.model.errors import BadInput
 from starverse.model.job import JobSpec
 from starverse.model.units import CARD
 from starverse.money.meter import cost
-from starverse.service.answers import Job, Membership, Place, Progress, Run
+from starverse.service.answers import Job, Place, Progress, Run
+from starverse.service.people import Membership
 from starverse.store import reading as store
 from starverse.store.schema import jobs, ledger, runs
 

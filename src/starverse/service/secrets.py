@@ -2,7 +2,7 @@
 
 from starverse.model.errors import NotFound
 from starverse.service.access import Actor, project_of
-from starverse.service.answers import Secret
+from starverse.service.people import Secret
 from starverse.service.platform import Platform
 from starverse.store import vault
 from starverse.store.database import reading

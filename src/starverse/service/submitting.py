@@ -11,8 +11,9 @@ from starverse.model.units import CARD, DAY_MS
 from starverse.money.meter import affordable_ms, hold_for
 from starverse.service import asking, jobs
 from starverse.service.access import Actor, project_of, tenant_of
-from starverse.service.answers import Job, JobAsk, Membership, Preview
+from starverse.service.answers import Job, JobAsk, Preview
 from starverse.service.loop import heard
+from starverse.service.people import Membership
 from starverse.service.platform import Platform
 from starverse.store import idempotency, tenants, vault
 from starverse.store.database import reading

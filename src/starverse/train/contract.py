@@ -1,5 +1,6 @@
-"""What a job and the platform say to each other: environment, exit codes, report file. Standard library only.
+"""What a job and the platform say to each other: environment, exit codes, report file.
 
+Standard library only, for it is loaded by every shim and every client.
 `docs/job-contract.md` tells it to people; a test keeps the two in step.
 """
 

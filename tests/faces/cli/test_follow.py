@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from rich.cells import cell_len
 from tests.faces.cli.served import Served, Shell, until
 from tests.service.place import Place
 
@@ -150,18 +151,28 @@ def test_on_a_terminal_a_bar_shows_how_far_it_is(ada: Shell, job: str, place: Pl
     assert terminal.raw.count("\x1b[?25l") == terminal.raw.count("\x1b[?25h") > 0  # the cursor is back
 
 
-@pytest.mark.parametrize("width", [20, 40, 60, 200])
+@pytest.mark.parametrize("width", [20, 60, 200])
 def test_however_narrow_the_terminal_no_line_is_longer(
     ada: Shell, job: str, place: Place, width: int
 ) -> None:
-    from rich.cells import cell_len
-
     terminal = Terminal(ada, "job", "follow", job, width=width)
     terminal.shows("step 19/100")
     finish(place, job, 0)
     bars = [line for line in terminal.end(0).splitlines() if "step 19" in line]
     assert bars
     assert max(map(cell_len, bars)) <= width
+
+
+def test_a_narrow_terminal_shows_what_matters_most(ada: Shell, job: str) -> None:
+    for width, shown, left_out in ((200, "WHY", "-"), (70, "SUBMITTED", "WHY"), (60, "NAME", "SUBMITTED")):
+        terminal = Terminal(ada, "jobs", width=width)
+        text = terminal.end(0)
+        head = next(line for line in text.splitlines() if line.startswith("JOB"))
+        assert shown in head
+        assert left_out not in head
+        assert "训练" in text
+        assert job in text
+        assert "…" not in text
 
 
 def test_colours_and_movement_are_left_out_where_they_are_not_wanted(

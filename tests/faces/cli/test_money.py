@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import pytest
 from tests.faces.cli.served import Shell
 from tests.service.place import Place
 
@@ -81,7 +80,6 @@ def test_a_node_is_cordoned_drained_and_opened_by_an_operator(ada: Shell, operat
     operator("node", "cordon", "absent", code=4)
 
 
-@pytest.mark.xfail(reason="the client raises Refused for `not-allowed`, as for `refused`", strict=True)
 def test_what_one_may_not_do_has_an_exit_code_of_its_own(ada: Shell) -> None:
     for words in (["node", "cordon", "here"], ["jobs", "--everyone"]):
         assert ada.json(*words, code=3)["error"]["kind"] == "not-allowed"

@@ -75,27 +75,27 @@ def test_files_are_listed_and_fetched(ada: Shell, job: str, place: Place, code: 
     assert {path: (code / job / path).read_bytes() for path in written} == written
 
 
-@pytest.mark.parametrize(
-    ("named", "fetched"),
-    [
-        (["model.pt"], {"model.pt"}),
-        (["./model.pt", "model.pt"], {"model.pt"}),
-        (["plots"], {"plots/loss.png", "plots/rate.png"}),
-        (["plots/"], {"plots/loss.png", "plots/rate.png"}),
-        (["*.png"], {"plots/loss.png", "plots/rate.png"}),
-        (["plots/l*", "model.pt"], {"plots/loss.png", "model.pt"}),
-    ],
-)
+NAMED = [
+    (["model.pt"], {"model.pt"}),
+    (["./model.pt", "model.pt"], {"model.pt"}),
+    (["plots"], {"plots/loss.png", "plots/rate.png"}),
+    (["plots/"], {"plots/loss.png", "plots/rate.png"}),
+    (["*.png"], {"plots/loss.png", "plots/rate.png"}),
+    (["plots/l*", "model.pt"], {"plots/loss.png", "model.pt"}),
+]
+
+
 def test_files_are_named_by_path_folder_or_pattern(
-    ada: Shell, job: str, place: Place, tmp_path: Path, named: list[str], fetched: set[str]
+    ada: Shell, job: str, place: Place, tmp_path: Path
 ) -> None:
     for path in ("model.pt", "plots/loss.png", "plots/rate.png"):
         place.output(job, path, b"x")
-    out = tmp_path / "out"
-    got = ada.json("job", "get", job, *named, "-o", str(out))
-    assert {each["path"] for each in got} == fetched
-    assert {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()} == fetched
-    assert "written no file 'absent'" in ada("job", "get", job, *named, "absent", code=4).stderr
+    for number, (named, fetched) in enumerate(NAMED):
+        out = tmp_path / str(number)
+        got = ada.json("job", "get", job, *named, "-o", str(out))
+        assert {each["path"] for each in got} == fetched, named
+        assert {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()} == fetched
+    assert "written no file 'absent'" in ada("job", "get", job, "model.pt", "absent", code=4).stderr
 
 
 def test_a_file_that_cannot_be_written_is_named(ada: Shell, job: str, place: Place, tmp_path: Path) -> None:

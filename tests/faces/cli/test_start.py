@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from tests.faces.cli.served import COMMAND, Shell
@@ -22,11 +23,9 @@ HEAVY = {
 
 
 @pytest.fixture
-def alone(tmp_path: object) -> Shell:
+def alone(tmp_path: Path) -> Shell:
     """Somebody without a server."""
-    from pathlib import Path
-
-    return Shell(Path(str(tmp_path)), "http://127.0.0.1:1")
+    return Shell(tmp_path, "http://127.0.0.1:1")
 
 
 def test_alone_it_shows_its_commands_by_section_and_its_exit_codes(alone: Shell) -> None:

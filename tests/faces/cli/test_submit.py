@@ -49,41 +49,39 @@ def test_a_dry_run_only_says_what_it_would_cost(ada: Shell, place: Place) -> Non
     assert sent(place) == []
 
 
-@pytest.mark.parametrize(
-    ("words", "exit_code", "said"),
-    [
-        (["--", "absent.py"], 2, "There is no absent.py in this directory. Name one that is there"),
-        (["--", "./run.sh"], 2, "There is no ./run.sh in this directory."),
-        (["--directory", "data", "--", "../train.py"], 2, "lies outside data"),
-        (["--directory", "absent", "--", "train.py"], 2, "absent is not a directory."),
-        (["--cards", "0", "--", "train.py"], 2, "0 cards cannot be had."),
-        (["--cards", "-1", "--", "train.py"], 2, "'-1' is not a number of cards."),
-        (["--cards", "two", "--", "train.py"], 2, "'two' is not a number of cards."),
-        (["--cards", "9999999999", "--", "train.py"], 2, "9999999999 cards cannot be had."),
-        (["--cards", "3", "--", "train.py"], 2, "This cluster has 2 cpu cards; you asked for 3."),
-        (["--kind", "h800", "--", "train.py"], 2, "This cluster has no 'h800' cards. It has: cpu."),
-        (["--time-limit", "soon", "--", "train.py"], 2, "'soon' is not a duration."),
-        (["--time-limit", "0", "--", "train.py"], 2, "leaves no time to run"),
-        (["--env", "LR", "--", "train.py"], 2, "'LR' sets no variable."),
-        (["--env", "STARVERSE_JOB=x", "--", "train.py"], 2, "is set by the platform"),
-        (["--priority", "urgent", "--", "train.py"], 2, "'urgent' is no priority class."),
-        (["--retries", "-1", "--", "train.py"], 2, "'--retries'"),
-        (["--project", "absent", "--", "train.py"], 4, "There is no project 'absent'."),
-        (
-            ["train.py", "--steps", "3"],
-            2,
-            "`submit` has no option --steps. What is the script's own stands behind",
-        ),
-        ([], 2, "Missing argument"),
-        (["job.toml"], 2, "There is no file job.toml."),
-    ],
-)
-def test_nothing_is_sent_of_what_makes_no_sense(
-    ada: Shell, place: Place, words: list[str], exit_code: int, said: str
-) -> None:
-    result = ada("submit", *words, code=exit_code)
-    assert said in result.stderr
-    assert result.stdout == ""
+REFUSED: list[tuple[list[str], int, str]] = [
+    (["--", "absent.py"], 2, "There is no absent.py in this directory. Name one that is there"),
+    (["--", "./run.sh"], 2, "There is no ./run.sh in this directory."),
+    (["--directory", "data", "--", "../train.py"], 2, "lies outside data"),
+    (["--directory", "absent", "--", "train.py"], 2, "absent is not a directory."),
+    (["--cards", "0", "--", "train.py"], 2, "0 cards cannot be had."),
+    (["--cards", "-1", "--", "train.py"], 2, "'-1' is not a number of cards."),
+    (["--cards", "two", "--", "train.py"], 2, "'two' is not a number of cards."),
+    (["--cards", "9999999999", "--", "train.py"], 2, "9999999999 cards cannot be had."),
+    (["--cards", "3", "--", "train.py"], 2, "This cluster has 2 cpu cards; you asked for 3."),
+    (["--kind", "h800", "--", "train.py"], 2, "This cluster has no 'h800' cards. It has: cpu."),
+    (["--time-limit", "soon", "--", "train.py"], 2, "'soon' is not a duration."),
+    (["--time-limit", "0", "--", "train.py"], 2, "leaves no time to run"),
+    (["--env", "LR", "--", "train.py"], 2, "'LR' sets no variable."),
+    (["--env", "STARVERSE_JOB=x", "--", "train.py"], 2, "is set by the platform"),
+    (["--priority", "urgent", "--", "train.py"], 2, "'urgent' is no priority class."),
+    (["--retries", "-1", "--", "train.py"], 2, "'--retries'"),
+    (["--project", "absent", "--", "train.py"], 4, "There is no project 'absent'."),
+    (
+        ["train.py", "--steps", "3"],
+        2,
+        "`submit` has no option --steps. What is the script's own stands behind",
+    ),
+    ([], 2, "Missing argument"),
+    (["job.toml"], 2, "There is no file job.toml."),
+]
+
+
+def test_nothing_is_sent_of_what_makes_no_sense(ada: Shell, place: Place) -> None:
+    for words, exit_code, said in REFUSED:
+        result = ada("submit", *words, code=exit_code)
+        assert said in result.stderr, words
+        assert result.stdout == "", words
     assert sent(place) == []
     assert ada.json("jobs")["items"] == []
 

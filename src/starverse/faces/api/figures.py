@@ -7,13 +7,14 @@ from typing import Any
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from sqlalchemy import func, select
+from sqlalchemy import select
 
 from starverse.control.state import State
 from starverse.money.ledger import HELD, WALLET
 from starverse.service.platform import Platform
 from starverse.store import schema
 from starverse.store.database import reading
+from starverse.store.reading import jobs_by_outcome
 
 MEDIA_TYPE = "text/plain; version=1.0.0; charset=utf-8"
 
@@ -60,10 +61,7 @@ class _Figures(Collector):
     def _money(self) -> Iterator[Metric]:
         balances = schema.balances
         with reading(self._platform.database) as connection:
-            ended = select(schema.jobs.c.outcome, func.count()).where(schema.jobs.c.outcome != "")
-            outcomes = {
-                (k,): v for k, v in connection.execute(ended.group_by(schema.jobs.c.outcome)).tuples()
-            }
+            outcomes = {(k,): v for k, v in jobs_by_outcome(connection).items()}
             totals: Counter[str] = Counter()
             for account, amount in connection.execute(select(balances.c.account, balances.c.amount)):
                 totals["sum"] += amount

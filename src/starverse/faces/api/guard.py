@@ -40,6 +40,7 @@ class Guard:
         what = f"{method} {scope['path']}"
         bound = next(size for pattern, size in self._bounds if pattern.match(what))
         got = 0
+        begun = False
 
         async def bounded_receive() -> Message:
             nonlocal got
@@ -51,7 +52,9 @@ class Guard:
             return message
 
         async def careful_send(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 self._counts[method, f"{message['status'] // 100}xx"] += 1
                 message["headers"] = _with_headers(message["headers"])
             await send(message)
@@ -59,8 +62,13 @@ class Guard:
         if _length(scope) > bound:
             response = problems.problem_of_status(_too_large(bound))
             await response(scope, receive, careful_send)
-        else:
+            return
+        try:
             await self._app(scope, bounded_receive, careful_send)
+        except Exception as error:
+            if begun:
+                raise
+            await problems.problem_of_fault(error)(scope, receive, careful_send)
 
 
 def _too_large(bound: int) -> HTTPException:

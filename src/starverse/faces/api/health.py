@@ -29,7 +29,7 @@ def healthz(at: At) -> Health | Response:
     response_class=Response,
     responses={200: {"description": "Prometheus text format.", "content": {figures.MEDIA_TYPE: {}}}},
 )
-def metrics(
+def prometheus(
     at: At,
     request: Request,
     authorization: Annotated[str, Header(include_in_schema=False)] = "",

@@ -12,7 +12,6 @@ from starlette.exceptions import HTTPException
 
 from starverse.faces.schemas import Problem
 from starverse.model import errors
-from starverse.service.access import NotAllowed
 from starverse.service.rates import TooOften
 
 log = logging.getLogger(__name__)
@@ -21,7 +20,7 @@ MEDIA_TYPE = "application/problem+json"
 
 KINDS: tuple[tuple[type[errors.StarverseError], int, str, str], ...] = (
     (TooOften, 429, "too-often", "Tried too often"),
-    (NotAllowed, 403, "not-allowed", "Not allowed"),
+    (errors.NotAllowed, 403, "not-allowed", "Not allowed"),
     (errors.BadInput, 422, "bad-input", "Bad input"),
     (errors.NotFound, 404, "not-found", "Not found"),
     (errors.NotSignedIn, 401, "not-signed-in", "Not signed in"),
@@ -97,12 +96,12 @@ def install(app: FastAPI) -> None:
         detail = "The database did not answer."
         return problem(503, "unavailable", "Unavailable", detail, "Try again in a moment.")
 
-    @app.exception_handler(Exception)
-    async def _unforeseen(request: Request, error: Exception) -> Response:
-        detail = f"Something broke inside the server ({type(error).__name__})."
-        return problem(
-            500, "internal", "Internal error", detail, "Tell the operator: the server's log has more."
-        )
+
+def problem_of_fault(error: Exception) -> Response:
+    """The response for what nobody foresaw; the log has more, the caller gets nothing of its insides."""
+    log.error("a request broke", exc_info=error)
+    detail = f"Something broke inside the server ({type(error).__name__})."
+    return problem(500, "internal", "Internal error", detail, "Tell the operator: the server's log has more.")
 
 
 def _sentence(error: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """Tokens for scripts and machines, and secrets for jobs."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -101,8 +102,6 @@ def list_secrets(ctx: typer.Context, project: Project = "", as_json: AsJson = Fa
 
 def set_secret(ctx: typer.Context, name: SecretName, project: Project = "", as_json: AsJson = False) -> None:
     """Set a secret; its value comes from stdin, or is asked for unseen."""
-    import sys
-
     with session.signed_in(ctx) as client:
         if sys.stdin.isatty():
             value = secretly.prompted("value", "Pipe it in.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from starverse.faces.cli import session
+from starverse.faces.cli import exits, session
 from starverse.faces.cli.options import AsJson, JobName
 from starverse.faces.cli.pick import pick
 from starverse.faces.cli.show import Column, console, document, line, note, now_ms, table
@@ -50,7 +50,7 @@ def logs(
                 _go_on(client, found, name, stream)
             except KeyboardInterrupt:
                 note(f"The job goes on. `starverse job stop {found.job}` ends it.")
-                raise typer.Exit(130) from None
+                raise typer.Exit(exits.INTERRUPTED) from None
             return
         if as_json:
             document(_whole(client, found, name, stream))

@@ -1,0 +1,73 @@
+"""The API on a real port, two people with money who know nothing of each other, and an operator."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import pytest
+from tests.faces.cli.served import Served
+from tests.service.place import PASSWORD, Place
+
+from starverse.faces.client import Client
+from starverse.model.requests import TopUp
+from starverse.model.units import YUAN
+from starverse.service import accounts
+from starverse.store.database import DATABASE_FILE, home_url, open_database
+
+
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new database: migrating takes most of a second, copying does not."""
+    home = tmp_path_factory.mktemp("migrated")
+    open_database(home_url(home)).dispose()
+    return home / DATABASE_FILE
+
+
+@pytest.fixture
+def served(tmp_path: Path, migrated: Path) -> Iterator[Served]:
+    home = tmp_path / "server"
+    home.mkdir()
+    shutil.copy(migrated, home)
+    served = Served(Place(home))
+    served.start()
+    yield served
+    served.stop()
+    served.place.close()
+
+
+@pytest.fixture
+def place(served: Served) -> Place:
+    return served.place
+
+
+@pytest.fixture
+def http(served: Served) -> Iterator[httpx2.Client]:
+    """Somebody without a token who speaks plain HTTP."""
+    with httpx2.Client(base_url=served.url, timeout=20, trust_env=False) as http:
+        yield http
+
+
+def _person(served: Served, name: str) -> Iterator[Client]:
+    with Client(served.url) as client:
+        account = client.register(f"{name}@example.com", PASSWORD).account
+        served.place.tell(TopUp(account.projects[0].tenant, 1000 * YUAN))
+        yield client
+
+
+@pytest.fixture
+def ann(served: Served) -> Iterator[Client]:
+    yield from _person(served, "ann")
+
+
+@pytest.fixture
+def bob(served: Served) -> Iterator[Client]:
+    yield from _person(served, "bob")
+
+
+@pytest.fixture
+def operator(served: Served) -> Iterator[Client]:
+    made = accounts.make_operator(served.place.platform)
+    assert made
+    with Client(served.url, made.token) as client:
+        yield client
