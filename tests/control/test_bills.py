@@ -291,6 +291,14 @@ def test_a_lease_that_would_have_ended_anyway_is_not() -> None:
     assert cluster.state.jobs["job"].pause == "wallet"
 
 
+def test_the_grace_ends_with_the_lease_even_if_the_server_comes_late() -> None:
+    cluster = begin(life(500, leave=99), yuan=0.06)
+    cluster.after(10 * S)
+    cluster.restart(down_ms=48 * S)
+    cluster.settle()
+    assert [asked.kill_at_ms for asked in cluster.events(ev.RunStopAsked)] == [NOON + 60 * S]
+
+
 def test_a_run_outlives_an_absence_of_the_server_that_is_shorter_than_its_lease() -> None:
     cluster = begin(life(100))
     cluster.after(10 * S)

@@ -136,6 +136,15 @@ def test_a_job_that_is_stopped_twice_is_stopped_once(cluster: Cluster) -> None:
     assert len(cluster.events(ev.RunStopAsked, "runs")) == 1
 
 
+def test_a_run_that_leaves_already_is_not_asked_again_by_a_drain(cluster: Cluster) -> None:
+    cluster.ask(rq.StopJob("runs"))
+    cluster.ask(rq.CordonNode("a", drain=True))
+    cluster.ask(rq.CordonNode("a", drain=True))
+    cluster.is_quiet()
+    assert [asked.why for asked in cluster.events(ev.RunStopAsked, "runs")] == ["person"]
+    assert [asked.why for asked in cluster.events(ev.RunStopAsked, "starts")] == ["drain"]
+
+
 def test_a_stop_wins_over_a_fault_on_the_way(cluster: Cluster) -> None:
     cluster.ask(rq.CordonNode("a", drain=True))
     cluster.is_quiet()
@@ -155,7 +164,6 @@ def test_the_head_of_the_queue_that_is_stopped_lets_the_next_one_start(cluster: 
     assert cluster.placed("next"), "nothing stands before it any more"
 
 
-# Bug in control/controller.py: a turn that only refuses moves `heard_ms`, but no row tells a fold of it.
 def test_a_folded_refusal_is_nothing(cluster: Cluster) -> None:
     cluster.ask(rq.StopJob("never"))
     cluster.after(0)

@@ -126,6 +126,14 @@ def test_platform_faults_cost_no_retry_and_the_first_few_no_wait() -> None:
     assert starts(cluster) == [0] * PLATFORM_FAULTS_FREE + [ms / S for ms in BACKOFF_MS[:3]]
 
 
+def test_platform_faults_between_which_the_job_gets_on_are_no_row_of_faults() -> None:
+    faults = PLATFORM_FAULTS_MAX + 5
+    cluster = begin(*[Fate(5 * S, save_ms=2 * S, how="lost")] * faults, Fate(2 * S))
+    cluster.settle()
+    assert cluster.ended["job"].outcome == "done"
+    assert starts(cluster) == [0] * faults
+
+
 def test_a_job_that_only_ever_meets_platform_faults_ends_and_says_so() -> None:
     cluster = begin(Fate(2 * S, how="lost"))
     cluster.settle()
@@ -227,6 +235,18 @@ def test_money_for_one_more_job_wakes_one_not_all() -> None:
     cluster.settle()
     assert len(cluster.placed("job0")) == 1
     assert len(cluster.events(ev.JobRequeued)) < 4, "each that ends leaves money for one"
+
+
+def test_money_wakes_the_job_that_was_submitted_first() -> None:
+    cluster = Cluster(Fate(20 * S), watch=Auditor())
+    cluster.node("a", cards=2)
+    cluster.tenant("ann")
+    cluster.submit("zoe")
+    cluster.submit("abe")
+    cluster.after(S)
+    cluster.ask(rq.TopUp("ann", 60 * S))
+    cluster.after(0)
+    assert [bool(cluster.placed(job)) for job in ("zoe", "abe")] == [True, False]
 
 
 def test_a_job_that_waits_for_cards_keeps_no_money_from_jobs_of_another_kind() -> None:

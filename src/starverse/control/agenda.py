@@ -52,11 +52,11 @@ class Agenda:
             heappop(heap)
         if line and line[0][0] <= heap[0][0]:
             return line[0][0]
-        if heap[0][1] == MIDNIGHT and not runs and not line:
+        if heap[0][1] == MIDNIGHT and len(heap) == 1 and not runs and not line:
             return None
         return heap[0][0]
 
-    def take_due(self, now_ms: int) -> list[str]:
+    def take_due(self, now_ms: int) -> list[tuple[int, str]]:
         """The subjects that are due, each once, in order of time."""
         line, heap = self._line, self._heap
         due: list[tuple[int, str]] = []
@@ -66,7 +66,7 @@ class Agenda:
             due.append(heappop(heap))
             if due[-1][1] == MIDNIGHT:
                 heappush(heap, (_midnight_after(now_ms), MIDNIGHT))
-        return list(dict.fromkeys(subject for _, subject in sorted(due)))
+        return list(dict.fromkeys(sorted(due)))
 
 
 def _midnight_after(now_ms: int) -> int:

@@ -39,7 +39,7 @@ class Controller:
         self._commands: list[cmd.Command] = []
         self._ears: dict[type, Callable[[Any], None]] = {
             Asked: self._answer,
-            ev.CardHealthChanged: self._record,
+            ev.CardHealthChanged: self._card_health_changed,
             ev.RunStarted: self._run_started,
             ev.RunEnded: self._run_ended,
             ev.RunResumed: self._run_resumed,
@@ -70,8 +70,7 @@ class Controller:
         for run in self.state.runs.values():
             if not run.started_ms:
                 yield self._start(run)
-            else:
-                yield cmd.RenewLease(run.run, run.lease_until_ms)
+            yield cmd.RenewLease(run.run, run.lease_until_ms)
             if run.stop_why:
                 yield cmd.StopRun(run.run, run.stop_why, run.kill_at_ms)
 
@@ -79,7 +78,7 @@ class Controller:
         """Wait for the next instant, live through it, and say when it was."""
         agenda = self._agenda
         state = self.state
-        due_ms = agenda.next_ms()
+        due_ms = state.now_ms if state.view.stirred else agenda.next_ms()
         now_ms, inputs = self._world.wait(due_ms)
         assert now_ms >= state.now_ms, f"time went back from {state.now_ms} to {now_ms}"
         state.now_ms = now_ms
@@ -130,6 +129,8 @@ class Controller:
         run = self.state.runs.get(event.run)
         if run and run.started_ms and not run.resumed:
             self._record_all(rules.resumed(run, event))
+            if self.state.paused.get(run.tenant):
+                self._record_all(rules.wallet_grew(self.state, run.tenant))
 
     def _checkpoint_saved(self, event: ev.CheckpointSaved) -> None:
         run = self.state.runs.get(event.run)
@@ -138,6 +139,8 @@ class Controller:
 
     def _node_joined(self, event: ev.NodeJoined) -> None:
         node = self.state.nodes.get(event.node)
+        if node and node.kind != event.kind:  # what ran on the cards it had is gone with them
+            self._node_lost(ev.NodeLost(event.node, self.state.now_ms, "it came back with other cards"))
         if node is None or node.lost or node.cards != event.cards:
             self._record(event)
 
@@ -148,18 +151,25 @@ class Controller:
         self._record(event)
         for run in tuple(self.state.runs.values()):
             if any(share.node == event.node for share in run.shares):
+                if len(run.shares) > 1:  # ranks on other nodes may live
+                    self._commands.append(cmd.StopRun(run.run, "lost", self.state.now_ms))
                 text = f"node {event.node} was lost"
                 self._run_ended(ev.RunEnded(run.run, event.happened_ms, "lost", text=text))
 
+    def _card_health_changed(self, event: ev.CardHealthChanged) -> None:
+        node = self.state.nodes.get(event.node)
+        if node and 0 <= event.card < node.cards and bool(node.broken >> event.card & 1) == event.healthy:
+            self._record(event)
+
     def _do_what_is_due(self, now_ms: int) -> None:
         state = self.state
-        for subject in self._agenda.take_due(now_ms):
+        for at_ms, subject in self._agenda.take_due(now_ms):
             if subject == MIDNIGHT:
                 for run in state.runs.values():
                     self._record_all(rules.charges_to_midnight(run, now_ms))
             elif subject in state.runs:
                 run = state.runs[subject]
-                self._record_all(rules.due(state, run, now_ms, self._terms))
+                self._record_all(rules.due(state, run, at_ms, now_ms, self._terms))
                 self._agenda.add(max(rules.wake_of(state, run, self._terms), now_ms + 1), subject)
         state.release(now_ms)
 

@@ -210,7 +210,7 @@ def wake_of(state: State, run: Run, terms: LeaseTerms) -> int:
     return due_ms
 
 
-def due(state: State, run: Run, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+def due(state: State, run: Run, at_ms: int, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
     """What is due for a run now: more time if the wallet pays for it, else the order to save and leave."""
     if run.stop_why:
         return
@@ -218,7 +218,7 @@ def due(state: State, run: Run, now_ms: int, terms: LeaseTerms) -> Iterator[ev.E
     if run.started_ms and now_ms >= run.started_ms + job.spec.time_limit_ms - job.ran_ms:
         yield stop(run, "time-limit", now_ms, terms)
         return
-    if now_ms >= run.lease_until_ms - terms.window_ms // 2:
+    if at_ms in (run.lease_until_ms - terms.window_ms // 2, run.lease_until_ms - terms.leaving_ms):
         yield from _renewed(state, run, now_ms, terms)
     if now_ms >= run.lease_until_ms - terms.leaving_ms:
         yield stop(run, "wallet", now_ms, terms)

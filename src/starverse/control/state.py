@@ -140,6 +140,7 @@ class State:
         """
         assert heard_ms >= self.truth.heard_ms, f"time went back from {self.truth.heard_ms} to {heard_ms}"
         self.now_ms = heard_ms
+        self.release(heard_ms)
         self.folds[type(event)](event)
         self.truth.seq += 1
         self.truth.heard_ms = heard_ms
@@ -240,6 +241,10 @@ class State:
         node = self.nodes.get(event.node)
         if node is None:
             node = self.nodes[event.node] = Node(event.node, event.kind, event.cards)
+        if node.kind != event.kind:
+            self.spaces[node.kind].join(node.node, 0, is_open=False)
+            node.kind = event.kind
+            self.nodes[event.node] = self.nodes.pop(event.node)  # the last in the space of its new kind
         node.cards = event.cards
         node.lost = False
         self._open_or_close(node)
@@ -320,6 +325,8 @@ class State:
         run = self.runs[event.run]
         assert event.until_ms > run.lease_until_ms, f"the lease of run {event.run} was cut short"
         run.lease_until_ms = event.until_ms
+        if not run.started_ms:  # the new hold is for a start from now on
+            run.placed_ms = self.now_ms
 
     def _RunStopAsked(self, event: ev.RunStopAsked) -> None:
         run = self.runs[event.run]
@@ -353,6 +360,7 @@ class State:
         job = self.jobs[event.job]
         if job.phase == "waiting":
             self._leave_queue(event.job, job)
+            self.view.stirred = True
         elif job.phase == "paused":
             del self.paused[job.spec.tenant][event.job]
         self._move(event.job, job, "JobEnded")

@@ -14,6 +14,10 @@ class Clock:
     def __init__(self) -> None:
         self._last_ms = 0
 
+    def not_before(self, last_ms: int) -> None:
+        """Time has come so far already, whatever the wall says."""
+        self._last_ms = max(self._last_ms, last_ms)
+
     def now_ms(self) -> int:
         """UTC milliseconds, at least what was said before."""
         self._last_ms = max(self._last_ms, wall_ms())

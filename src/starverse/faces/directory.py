@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,9 @@ BytesSent = Callable[[int, int], None]
 
 IGNORE_FILES = (".gitignore", ".starverseignore")
 ALWAYS_IGNORED = (".git/", ".git", "__pycache__/", ".venv/")
+ANY_FOLDER = "(?P<ps_d>/)"
+"""What pathspec makes of the rule `*/`."""
+
 LARGEST_NAMED = 3
 WALK_MAX = 200_000
 """Files looked at before one gives up counting."""
@@ -78,6 +82,8 @@ def _walk(root: Path, folder: Path, rules: "list[tuple[str, Any]]") -> Iterator[
         rules = [*rules, (here, GitIgnoreSpec.from_lines(lines))]
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         path = (folder / entry.name).relative_to(root).as_posix()
+        if not _is_text(path):
+            raise BadInput(f"The name {path!r} is not UTF-8.", "Rename it, or move it away.")
         is_folder = entry.is_dir(follow_symlinks=False)
         if entry.name == ".git" or _ignored(path + "/" * is_folder, rules):
             continue
@@ -87,6 +93,14 @@ def _walk(root: Path, folder: Path, rules: "list[tuple[str, Any]]") -> Iterator[
             yield path
 
 
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _leads_inside(root: Path, link: Path) -> bool:
     """Whether a link leads to a file of the directory: what lies outside was not meant to be sent."""
     return link.is_file() and link.resolve().is_relative_to(root)
@@ -94,12 +108,25 @@ def _leads_inside(root: Path, link: Path) -> bool:
 
 def _ignored(path: str, rules: "list[tuple[str, Any]]") -> bool:
     """As git does: the last rule that says anything decides, and a deeper ignore file comes later."""
-    answer = False
-    for here, spec in rules:
+    for here, spec in reversed(rules):
         below = path if here == "." else path[len(here) + 1 :]
-        said = spec.check_file(below).include
-        answer = answer if said is None else said
-    return answer
+        for pattern in reversed(spec.patterns):
+            if pattern.include is not None and _names(pattern.regex, below):
+                return bool(pattern.include)
+    return False
+
+
+def _names(regex: "re.Pattern[str]", path: str) -> bool:
+    """Whether a rule means the path itself, not just a folder it lies in: those were asked about before.
+
+    pathspec's own answer covers both, so that a rule for a folder would overrule others for what is inside.
+    """
+    match = regex.search(path)
+    if match is None:
+        return False
+    if "ps_d" in regex.groupindex:  # pathspec's mark for the end of a folder's name
+        return match.end() == len(path) or (regex.pattern == ANY_FOLDER and path.endswith("/"))
+    return not regex.pattern.endswith("/") or match.end() < len(path)  # `x/**` is all in x, not x
 
 
 def _entry(root: Path, path: str) -> FileEntry:
@@ -120,8 +147,10 @@ def _remedy(sizes: dict[str, int], unit: str = "bytes") -> str:
 
 
 def _size(size: float) -> str:
-    for unit in ("bytes", "KB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}"
+    if size < 1000:
+        return f"{size:.0f} bytes"
+    for unit in ("KB", "MB"):
         size /= 1000
-    return f"{size:.1f} GB"
+        if size < 1000:
+            return f"{size:.1f} {unit}"
+    return f"{size / 1000:.1f} GB"

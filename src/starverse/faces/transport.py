@@ -1,6 +1,7 @@
 """How the client's calls cross the wire: connections, answers read into shapes, problems raised as errors."""
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,7 +44,7 @@ def connect(base_url: str, timeout_s: float) -> httpx2.Client:
         url = httpx2.URL(base_url)
     except httpx2.InvalidURL:
         url = httpx2.URL("")
-    if url.scheme not in ("http", "https") or not url.host:
+    if url.scheme not in ("http", "https") or not re.fullmatch(r"[\w.:-]+", url.host):
         raise errors.BadInput(
             f"'{base_url[:80]}' is not the address of a server.", "Write it like http://127.0.0.1:8701."
         )

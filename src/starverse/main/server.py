@@ -58,6 +58,7 @@ def build(home: Path, settings: Settings, on_failure: Callable[[], None]) -> Ser
     journal = SqlJournal(database, requests.answered)
     epoch = journal.lead()
     state = journal.recover(settings.lease)
+    clock.not_before(state.truth.heard_ms)  # the wall clock may have been set back meanwhile
     blobs = Blobs(home)
     isolation = probe(home)
     cards = find_cards(settings.cards or None if settings.cpu_only or settings.cards else None)

@@ -22,7 +22,7 @@ CARDS_MAX = 1_000_000
 DURATION_MAX_MS = 100 * 366 * DAY_MS
 """Longer than anybody waits: what is above is a slip of the keyboard."""
 
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?", re.ASCII)
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?", re.ASCII)
 
 
 def parse_duration_ms(text: str) -> int:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from sqlalchemy import Connection
+
 from starverse.model.errors import NotAllowed, NotFound, NotSignedIn
 from starverse.model.tenant import RANK_OF_ROLE, Role
 from starverse.service.people import Account, Membership
@@ -77,7 +79,12 @@ def job_of(platform: Platform, actor: Actor, job: str, role: Role = "viewer") ->
     Raises NotFound, for one of other people just as for one that never was; NotAllowed for too low a role.
     """
     with reading(platform.database) as connection:
-        row = job_row(connection, job)
+        return seen_job(connection, actor, job, role)
+
+
+def seen_job(connection: Connection, actor: Actor, job: str, role: Role = "viewer") -> JobRow:
+    """The same within a reading that goes on, for what must fit together."""
+    row = job_row(connection, job)
     found = next((m for m in actor.projects if row and m.project == row.project), None)
     if row is None or (found is None and not actor.operator):
         raise NotFound(f"There is no job {job[:64]!r}.", "`starverse jobs` lists yours.")

@@ -42,11 +42,10 @@ def list_jobs(
 
 def show(platform: Platform, actor: Actor, job: str) -> Job:
     """One job with its progress."""
-    row = access.job_of(platform, actor, job)
     with reading(platform.database) as connection:
-        found = store.job_row(connection, job) or row
-        live = rows.live_of_jobs(connection, [found], platform.now_ms())
-    return rows.job_answer(found, live, outputs.progress(platform, found))
+        row = access.seen_job(connection, actor, job)
+        live = rows.live_of_jobs(connection, [row], platform.now_ms())
+    return rows.job_answer(row, live, outputs.progress(platform, row))
 
 
 def stop(platform: Platform, actor: Actor, job: str) -> Job:

@@ -1,10 +1,10 @@
 """Jobs and runs as rows, and what live runs have used since they were last charged."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import ColumnElement, Connection, func, or_, select
+from sqlalchemy import Connection, bindparam, func, or_, select
 
 from starverse.model.errors import BadInput
 from starverse.model.job import JobSpec
@@ -19,6 +19,25 @@ METERED = ("running", "stopping")
 """The phases in which a run may have used what is not charged yet."""
 
 _CURSOR_CHARACTERS_MAX = 15
+
+
+_CHARGED = (
+    select(func.coalesce(func.sum(ledger.c.amount), 0))
+    .where(ledger.c.job == runs.c.job, ledger.c.job != "", ledger.c.run == runs.c.run)
+    .where(ledger.c.kind == "charge", ledger.c.account == "income/compute")
+    .scalar_subquery()
+)
+_LIVE = (  # built once: pages and live streams ask this all the time
+    select(runs.c.job, jobs.c.price, runs.c.cards, runs.c.started_ms, _CHARGED)
+    .join(jobs, jobs.c.run == runs.c.run)
+    .where(runs.c.started_ms.is_not(None), runs.c.ended_ms.is_(None))
+)
+_OF_RUNS = _LIVE.where(runs.c.run.in_(bindparam("runs", expanding=True)))
+_OF_TENANT = _LIVE.where(
+    or_(*(jobs.c.phase == phase for phase in METERED)),
+    jobs.c.phase != "ended",  # says what the index of those alive is made of
+    jobs.c.tenant == bindparam("tenant"),
+)
 
 
 class Live(NamedTuple):
@@ -68,32 +87,20 @@ def jobs_alive(connection: Connection, members: Sequence[Membership], limit: int
 def live_of_jobs(connection: Connection, found: Collection[store.JobRow], now_ms: int) -> dict[str, Live]:
     """What the live runs of these jobs have used, by job."""
     alive = [row.run for row in found if row.phase in METERED]
-    return _live(connection, runs.c.run.in_(alive), now_ms) if alive else {}
+    return _live(connection.execute(_OF_RUNS, {"runs": alive}), now_ms) if alive else {}
 
 
 def live_of_tenant(connection: Connection, tenant: str, now_ms: int) -> dict[str, Live]:
     """What the live runs of a tenant have used, by job."""
-    metered = or_(*(jobs.c.phase == phase for phase in METERED))
-    return _live(connection, metered & (jobs.c.phase != "ended") & (jobs.c.tenant == tenant), now_ms)
+    return _live(connection.execute(_OF_TENANT, {"tenant": tenant}), now_ms)
 
 
-def _live(connection: Connection, which: ColumnElement[bool], now_ms: int) -> dict[str, Live]:
-    charged = (
-        select(func.coalesce(func.sum(ledger.c.amount), 0))
-        .where(ledger.c.job == runs.c.job, ledger.c.job != "", ledger.c.run == runs.c.run)
-        .where(ledger.c.kind == "charge", ledger.c.account == "income/compute")
-        .scalar_subquery()
-    )
-    wanted = (
-        select(runs.c.job, jobs.c.price, runs.c.cards, runs.c.started_ms, charged)
-        .join(jobs, jobs.c.run == runs.c.run)
-        .where(which, runs.c.started_ms.is_not(None), runs.c.ended_ms.is_(None))
-    )
-    found = {}
-    for job, price, milli_cards, started_ms, posted in connection.execute(wanted):
+def _live(found: Iterable[Any], now_ms: int) -> dict[str, Live]:
+    by_job = {}
+    for job, price, milli_cards, started_ms, posted in found:
         used = cost(price, milli_cards, max(0, now_ms - started_ms)) - int(posted)
-        found[job] = Live(job, max(0, used), price * milli_cards // CARD)
-    return found
+        by_job[job] = Live(job, max(0, used), price * milli_cards // CARD)
+    return by_job
 
 
 def job_answer(row: store.JobRow, live: Mapping[str, Live], progress: Progress | None = None) -> Job:

@@ -1,5 +1,6 @@
 """Every error is a problem with a sentence and a remedy, and never repeats what was sent."""
 
+import logging
 from typing import Any
 
 import httpx2
@@ -119,3 +120,27 @@ def test_what_breaks_inside_is_told_without_its_insides(
     served.place.platform.__dict__["ask"] = ask
     answer = http.get("/v1/nodes", headers={"authorization": f"Bearer {ann.token}"})
     assert "secret of the house" not in str(problem(answer, 500))
+
+
+def test_passwords_tokens_and_secrets_stay_out_of_logs_and_answers(
+    http: httpx2.Client, ann: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    headers = {"authorization": f"Bearer {ann.token}"}
+    secret = str(ann.token).rpartition("_")[2]
+    answers = [
+        http.post("/v1/sessions", json={"email": "ann@example.com", "password": "canary-password"}),
+        http.post("/v1/sessions", json={"email": "ann@example.com", "passwort": "canary-password"}),
+        http.post("/v1/accounts", json={"email": "ann@example.com", "password": "canary-password"}),
+        http.put("/v1/secrets/KEY", json={"value": "canary-value"}, headers=headers),
+        http.put("/v1/secrets/A B", json={"value": "canary-value"}, headers=headers),
+        http.get("/v1/secrets", headers=headers),
+        http.get("/v1/tokens", headers=headers),
+        http.get("/v1/me", headers={"authorization": f"Bearer {ann.token}x"}),
+        http.get("/v1/nowhere", headers=headers),
+    ]
+    said = "\n".join(answer.text + str(answer.headers) for answer in answers)
+    ours = "\n".join(record.getMessage() for record in caplog.records if record.name != "httpcore2")
+    for canary in ("canary-password", "canary-value", secret):
+        assert canary not in said
+        assert canary not in ours

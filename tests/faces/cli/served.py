@@ -46,7 +46,8 @@ class Served:
         listening.bind(("127.0.0.1", self._port))
         self._port = listening.getsockname()[1]
         settings: dict[str, Any] = {"log_config": None, "timeout_graceful_shutdown": 1}
-        server = uvicorn.Server(uvicorn.Config(api.build(self.place.platform), **settings))
+        self.app = api.build(self.place.platform)
+        server = uvicorn.Server(uvicorn.Config(self.app, **settings))
         self._thread = threading.Thread(target=server.run, args=([listening],))
         self._thread.start()
         self._server = server

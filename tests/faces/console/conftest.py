@@ -133,7 +133,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 def not_ours(error: str) -> bool:
-    """Whether an error is one that the test did not bring about itself, by letting a server die or by a 404."""
+    """Whether an error is one the test did not bring about itself, by letting a server die or by a 404."""
     wanted = ("status of 404", "ERR_CONNECTION_REFUSED", "WebSocket connection to 'ws://127.0.0.1", "503")
     return not any(part in error for part in wanted)
 

@@ -1,4 +1,4 @@
-"""A small server that speaks the documented API over real HTTP, for a pretended world; it dies and comes back.
+"""A small server that speaks the documented API over real HTTP, for a pretended world; it dies and returns.
 
 python -m tests.faces.console.pretend PORT
 """
@@ -67,7 +67,7 @@ def build(world: World) -> Starlette:  # noqa: PLR0915 - a table of routes
         token = f"tok-{len(world.tokens)}-{'x' * 30}"
         shown = sc.Token(f"k-{len(world.tokens)}", name, now_ms(), now_ms() + 90 * 86_400_000, False)
         world.tokens[token] = shown
-        return sc.SignedIn(token, shown.token_id, shown.expires_ms, replace(ACCOUNT, operator=world.operator))
+        return sc.SignedIn(token, shown.token_id, shown.expires_ms, world.account)
 
     async def register(request: Request) -> Response:
         body = await request.json()
@@ -147,7 +147,7 @@ def build(world: World) -> Starlette:  # noqa: PLR0915 - a table of routes
                 del world.tokens[token]
                 return Response(status_code=204)
             case "GET", "me":
-                return answer(replace(ACCOUNT, operator=world.operator))
+                return answer(world.account)
             case "GET", "projects":
                 return answer(ACCOUNT.projects)
             case "GET", "tokens":

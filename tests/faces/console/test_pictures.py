@@ -46,9 +46,9 @@ def job_of(world: World, **ask: Any) -> sc.Job:
     return world.submit(given | ask)
 
 
-RUN = sc.Run(run="j-1.0", attempt=0, cards=2, places=(), placed_ms=0, started_ms=0, resumed_ms=10_000, resumed_step=1,
-             checkpoint_ms=60_000, checkpoint_step=50, ended_ms=90_000, how="signal", code=9, rank=1, text="",
-             fault=True, injected=True)  # fmt: skip
+RUN = sc.Run(run="j-1.0", attempt=0, cards=2, places=(), placed_ms=0, started_ms=0, resumed_ms=10_000,
+             resumed_step=1, checkpoint_ms=60_000, checkpoint_step=50, ended_ms=90_000, how="signal", code=9,
+             rank=1, text="", fault=True, injected=True)  # fmt: skip
 
 
 def test_a_fault_of_the_platform_undoes_what_was_done_since_the_checkpoint() -> None:

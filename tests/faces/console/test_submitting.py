@@ -1,6 +1,7 @@
 """What the form sends: asks, keys, scripts and folders."""
 
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,10 @@ def test_the_same_ask_of_one_form_has_one_key_and_another_has_another() -> None:
 
 
 @pytest.fixture
-def parcel() -> Parcel:
-    return Parcel()
+def parcel() -> Iterator[Parcel]:
+    holding = Parcel()
+    yield holding
+    holding.close()
 
 
 def zip_of(tmp_path: Path, files: dict[str, str]) -> Path:

@@ -19,6 +19,8 @@ from starverse.model.tenant import Role
 from starverse.service.timeline import moment
 
 SOURCES = sorted(Path(words.__file__).parent.glob("*.py"))
+KEY = re.compile(r"[\"']([a-z_]+(?:\.[a-z_]+)+)[\"']")
+LEGEND = ("start", "work", "lost", "saved", "fault")
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 
@@ -28,36 +30,33 @@ def fields(text: str) -> set[str]:
 
 def made_at_run_time() -> set[str]:
     """Keys that are put together from parts."""
+    acts = [
+        f"{what}{end}" for what in ("cordon", "drain", "uncordon") for end in ("", "_title", "_text", "_done")
+    ]
     families = {
-        "state": [*get_args(Phase), *get_args(Outcome), "ready", "cordoned", "lost"],
-        "priority": get_args(Priority),
-        "launch": get_args(Launch),
-        "role": get_args(Role),
-        "posting": statement.KINDS,
-        "jobs": [f"filter_{phase or 'all'}" for phase in PHASES] + [f"none_{phase}" for phase in PHASES if phase],
-        "cluster": [*(f"legend_{state}" for state in STATES), "cordoned", "lost"],
-        "submit": [f"way_{way}" for way in wishes.WAYS],
-        "lives": [*(f"end_{how}" for how in get_args(How)), *(f"legend_{k}" for k in ("start", "work", "lost", "saved", "fault"))],
-        "sign_in": ["sign_in", "register", "token", "to_sign_in", "to_register", "to_token"],
-        "overview": ["running", "waiting", "ended"],
         "account": ["look_auto", "look_light", "look_dark"],
-        "nodes": [f"{what}{end}" for what in ("cordon", "drain", "uncordon") for end in ("", "_title", "_text", "_done")],
+        "cluster": [*(f"legend_{state}" for state in STATES), "cordoned", "lost"],
+        "jobs": [f"filter_{phase or 'all'}" for phase in PHASES] + [f"none_{phase}" for phase in PHASES[1:]],
+        "launch": get_args(Launch),
+        "lives": [f"end_{how}" for how in get_args(How)] + [f"legend_{kind}" for kind in LEGEND],
+        "nodes": acts,
+        "overview": ["running", "waiting", "ended"],
+        "posting": statement.KINDS,
+        "priority": get_args(Priority),
+        "role": get_args(Role),
+        "sign_in": ["sign_in", "register", "token", "to_sign_in", "to_register", "to_token"],
+        "state": [*get_args(Phase), *get_args(Outcome), "ready", "cordoned", "lost"],
+        "submit": [f"way_{way}" for way in wishes.WAYS],
         "unit": ["s", "min", "h", "d"],
-    }  # fmt: skip
-    return {f"{family}.{name}" for family, names in families.items() for name in names}
+    }
+    places = {f"{place}.place" for place in ("overview", "submit", "jobs", "wallet", "nodes")}
+    return places | {f"{family}.{name}" for family, names in families.items() for name in names}
 
 
 def written_out() -> set[str]:
     """Keys that stand in the source as they are: for `count`, both its forms."""
-    found: set[str] = set()
-    for path in SOURCES:
-        found |= set(re.findall(r"\"([a-z_]+(?:\.[a-z_]+)+)\"|'([a-z_]+(?:\.[a-z_]+)+)'", path.read_text()) and
-                     [a or b for a, b in re.findall(r"\"([a-z_]+(?:\.[a-z_]+)+)\"|'([a-z_]+(?:\.[a-z_]+)+)'", path.read_text())])  # fmt: skip
-    return (
-        found
-        | {f"{key}.{form}" for key in found for form in ("one", "many")}
-        | {f"{place}.place" for place in ("overview", "submit", "jobs", "wallet", "nodes")}
-    )
+    found = {key for path in SOURCES for key in KEY.findall(path.read_text())}
+    return found | {f"{key}.{form}" for key in found for form in ("one", "many")}
 
 
 def test_both_languages_have_the_same_sentences_with_the_same_places_in_them() -> None:

@@ -1,6 +1,7 @@
 """A pretended cluster that a test shapes at will: jobs run, fail and resume by the clock on the wall."""
 
 import math
+import secrets
 import time
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ class World:
 
     def __init__(self) -> None:
         self.operator = True
+        self.user = f"u-{secrets.token_hex(4)}"  # somebody new, who likes nothing yet
         self.passwords = {"ada@example.com": "correct horse battery"}
         self.tokens: dict[str, sc.Token] = {}
         self.nodes = {"this-machine": sc.Node("this-machine", "cpu", 2, 0, (), False, False)}
@@ -43,6 +45,10 @@ class World:
         self.postings.append(
             sc.Posting(self.seq, now_ms(), kind, wallet=wallet, held=held, amount=amount, **given)
         )
+
+    @property
+    def account(self) -> sc.Account:
+        return replace(ACCOUNT, user=self.user, operator=self.operator)
 
     def wallet(self) -> sc.Wallet:
         available = sum(p.wallet for p in self.postings)
@@ -205,8 +211,8 @@ class World:
         )
         card_ms = (at - (run.started_ms or at)) * run.cards
         due = job.price * card_ms // 3_600_000
-        self.post("charge", -due, 40_000 * run.cards - due, -40_000 * run.cards, job=name, run=run.run, card_ms=card_ms,
-                  from_ms=run.started_ms, to_ms=at)  # fmt: skip
+        of = {"job": name, "run": run.run, "card_ms": card_ms, "from_ms": run.started_ms, "to_ms": at}
+        self.post("charge", -due, 40_000 * run.cards - due, -40_000 * run.cards, **of)
         credit = 0
         if fault:
             lost_ms = at - (run.checkpoint_ms or run.started_ms or at)

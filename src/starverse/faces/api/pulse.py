@@ -55,6 +55,11 @@ class Pulse:
         self._users: dict[str, int] = {}
         self._limiter = CapacityLimiter(THREADS)
 
+    @property
+    def streams(self) -> int:
+        """How many streams are open."""
+        return len(self._watches)
+
     async def look(self, function: Callable[[], T]) -> T:
         """Run something that blocks on a thread of the streams'."""
         return await anyio.to_thread.run_sync(function, limiter=self._limiter)

@@ -70,7 +70,7 @@ class Frame:
         self._restyle: list[Callable[[], None]] = []
         self._refresh: Callable[[], Awaitable[None]] | None = None
         self.head = head.Head(self)
-        self.content = ui.element("main").classes("sv-main").props("tabindex=-1")
+        self.content = ui.element("div").classes("sv-main")  # the page around it is the landmark
         tab.on_delete(self._leave)
 
     @property

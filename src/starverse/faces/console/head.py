@@ -61,6 +61,7 @@ class Head:
                 shown(account)
         self._banner = shown(Markup(""), "sv-banner").props("role=status aria-live=polite")
         self._banner.set_visibility(False)
+        shown(tag("span", id="main", tabindex="-1"))  # where the first link of the page skips to
 
     def purse(self, wallet: sc.Wallet) -> None:
         """Show what the wallet has."""

@@ -45,7 +45,8 @@ def lost_ms(run: sc.Run) -> int:
     """What a fault of the platform's undid: from the last checkpoint to the end."""
     if not run.fault or run.ended_ms is None:
         return 0
-    return max(0, run.ended_ms - (run.checkpoint_ms or run.started_ms or run.ended_ms))
+    kept_ms = next((ms for ms in (run.checkpoint_ms, run.started_ms) if ms is not None), run.ended_ms)
+    return max(0, run.ended_ms - kept_ms)
 
 
 def resume_ms(before: sc.Run | None, run: sc.Run) -> int | None:

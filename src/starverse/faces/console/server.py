@@ -23,6 +23,8 @@ def run(
     home = Path(os.environ.get("STARVERSE_HOME") or Path.home() / ".local/share/starverse")
     folder = (storage or home / "console").absolute()
     os.umask(0o077)  # all that is written here is for nobody else
+    for name in [name for name in os.environ if name.startswith(("NICEGUI_", "PYTEST_"))]:
+        del os.environ[name]  # NiceGUI would take orders from them: another port, no compression
     os.environ["NICEGUI_STORAGE_PATH"] = str(folder / "nicegui")  # read when nicegui is imported
 
     from nicegui import app, core, ui

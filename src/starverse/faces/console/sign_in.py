@@ -65,7 +65,7 @@ class _Card:
         say = voice.say
         ui.context.client.title = f"{say('sign_in.sign_in')} · Starverse"
         other = "en" if voice.language == "zh" else "zh"
-        with ui.element("main").classes("sv-gate"), ui.element("div").classes("sv-gate-card"):
+        with ui.element("div").classes("sv-gate"), ui.element("div").classes("sv-gate-card"):
             with ui.element("div").classes("sv-gate-top"):
                 shown(joined([LOGO, tag("span", "Starverse")]), "sv-gate-brand")
                 script = f"svCookie('language','{other}'); location.reload()"
