@@ -109,3 +109,11 @@ def test_a_machine_that_shuts_down_gives_the_run_its_grace(machine):
     machine.wait_for_log("j-a.0", engine)
     os.kill(machine.shim("j-a.0"), signal.SIGTERM)
     assert machine.ended(engine, "j-a.0").code == 85
+
+
+def test_a_run_that_is_nowhere_to_be_found_is_lost_when_its_lease_is_renewed(machine):
+    engine = machine.engine()
+    engine.act(RenewLease("j-gone.0", wall_ms() + 60_000))
+    end = machine.ended(engine, "j-gone.0")
+    assert (end.how, end.happened_ms) == ("lost", 0), "with no proof of life, nothing more is paid for"
+    assert not (machine.home / "runs" / "j-gone.0").exists()

@@ -114,6 +114,10 @@ class LocalEngine:
             self._start(folder, command)
         elif not known and isinstance(command, StopRun):
             self._adopt(folder, self._now_ms())
+        elif not known and isinstance(command, RenewLease):
+            # a run that is nowhere to be found would be paid for as long as its lease is renewed
+            text = "nothing is left of it on this node"
+            self._news.append(RunEnded(folder.run, 0, "lost", text=text))
         if folder.run not in self._watches:
             return
         watch = self._watches[folder.run]
