@@ -142,7 +142,7 @@ def start_console(settings: Settings, home: Path) -> "subprocess.Popen[bytes]":
     command += ["--storage", str(home / "console")]
     log = (home / "console.log").open("ab")
     return subprocess.Popen(
-        ["setpriv", "--pdeathsig", "TERM", "--", *command],
+        ["setpriv", "--pdeathsig", "KILL", "--", *command],  # it keeps nothing that could be lost
         stdin=subprocess.DEVNULL,
         stdout=log,
         stderr=log,

@@ -65,12 +65,17 @@ def _serve(home: Path, settings: Settings) -> None:
     )
     web = uvicorn.Server(config)
     _greet(settings, home, server, operator.token if operator else "")
+    for ending in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # uvicorn raises them again when it is done; we are not yet
+        signal.signal(ending, lambda *_: None)
     try:
         web.run()
     finally:
         server.stop()
         if beside is not None:
-            beside.terminate()
+            beside.kill()  # it keeps nothing that could be lost
             beside.wait()
     if server.failure is not None:
         raise server.failure

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.faces.console.pretend import Server
 from tests.faces.console.screenshots import ARGUMENTS, CHROMIUM
 
@@ -85,6 +85,7 @@ def console(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield chromium
@@ -144,4 +145,9 @@ def enter(page: Page, console: Console, email: str = "ada@example.com", password
     page.locator("input[name=email]").fill(email)
     page.locator("input[name=password]").fill(password)
     page.locator("input[name=password]").press("Enter")
-    page.wait_for_selector(".sv-purse a")
+    try:
+        page.wait_for_selector(".sv-purse a")
+    except Exception:
+        page.screenshot(path="/tmp/enter-fail.png")
+        open("/tmp/enter-fail.txt","w").write(page.url+"\n"+console.log.read_text())
+        raise

@@ -13,7 +13,7 @@ body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 60rem; p
 h1 { font-size: 1.6rem } h2 { border-bottom: 1px solid var(--line); margin-top: 3rem; text-transform: capitalize }
 nav a { display: inline-block; margin-right: 1rem; text-transform: capitalize }
 code, pre { font: 13px/1.5 ui-monospace, monospace }
-pre { background: var(--soft); border-radius: 6px; overflow-x: auto; padding: .75rem }
+pre { background: var(--soft); border-radius: 6px; padding: .75rem; white-space: pre-wrap }
 details { border: 1px solid var(--line); border-radius: 6px; margin: .5rem 0; padding: .4rem .75rem }
 summary { cursor: pointer } summary code { font-size: 14px; margin-right: 1rem }
 summary b { display: inline-block; font: bold 12px ui-monospace, monospace; width: 4rem }
@@ -72,10 +72,11 @@ def _operation(
         for status, answer in operation["responses"].items()
         if "$ref" not in answer
     )
+    problems = ", ".join(status for status, answer in operation["responses"].items() if "$ref" in answer)
     return (
         f"<details><summary><b class={method}>{method.upper()}</b><code>{escape(path)}</code>"
         f"<span class=dim>{escape(operation.get('summary', ''))}</span></summary><p>{text}</p>"
-        f"<table>{rows}</table>{takes}<table>{gives}</table>"
+        f"<table>{rows}</table>{takes}<table>{gives}</table><p class=dim>Problems: {problems}.</p>"
         f"<pre>{escape(_curl(document, base_url, path, method, operation))}</pre></details>"
     )
 
