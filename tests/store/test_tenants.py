@@ -3,7 +3,7 @@
 import threading
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from starverse.model.errors import BadInput, Conflict, NotFound, NotSignedIn
@@ -31,6 +31,16 @@ def test_each_tenant_has_a_unix_user_of_its_own(engine: Engine) -> None:
         with pytest.raises(NotFound, match="no tenant t-9"):
             tenants.tenant_of(connection, "t-9")
     assert unix_ids == list(range(61_000, 61_008))
+
+
+def test_no_tenant_is_given_the_unix_user_nobody(engine: Engine) -> None:
+    last_before = tenants.UNIX_IDS_TAKEN.start - 1
+    row = {"tenant": "t-many", "name": "x", "unix_id": last_before, "created_ms": T}
+    with engine.begin() as connection:
+        connection.execute(insert(schema.tenants), row)
+        given = tenants.add_tenant(connection, "t-next", "x", T).unix_id
+        after = tenants.add_tenant(connection, "t-last", "x", T).unix_id
+    assert (given, after) == (100_000, 100_001)
 
 
 def test_people_are_members_of_projects_of_tenants(engine: Engine) -> None:

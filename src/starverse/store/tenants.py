@@ -11,6 +11,8 @@ from starverse.store.database import is_sqlite
 from starverse.store.schema import members, projects, tenants, users
 
 UNIX_ID_FIRST = 61_000
+UNIX_IDS_TAKEN = range(65_500, 100_000)
+"""Where `nobody` (65534) and the other ids that systems give away themselves may lie."""
 """The Unix user of the first tenant's jobs: above what Debian gives out (59999), below nobody (65534)."""
 
 
@@ -55,7 +57,10 @@ def add_tenant(connection: Connection, tenant: str, name: str, now_ms: int) -> T
     if not is_sqlite(connection):  # two at once would take the same number
         connection.exec_driver_sql("LOCK TABLE tenants IN SHARE ROW EXCLUSIVE MODE")
     last = connection.execute(select(func.max(tenants.c.unix_id))).scalar()
-    row = Tenant(tenant, name, UNIX_ID_FIRST if last is None else last + 1, now_ms)
+    number = UNIX_ID_FIRST if last is None else last + 1
+    if UNIX_IDS_TAKEN.start <= number < UNIX_IDS_TAKEN.stop:
+        number = UNIX_IDS_TAKEN.stop
+    row = Tenant(tenant, name, number, now_ms)
     connection.execute(insert(tenants), row._asdict())
     return row
 

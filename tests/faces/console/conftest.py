@@ -145,9 +145,4 @@ def enter(page: Page, console: Console, email: str = "ada@example.com", password
     page.locator("input[name=email]").fill(email)
     page.locator("input[name=password]").fill(password)
     page.locator("input[name=password]").press("Enter")
-    try:
-        page.wait_for_selector(".sv-purse a")
-    except Exception:
-        page.screenshot(path="/tmp/enter-fail.png")
-        open("/tmp/enter-fail.txt","w").write(page.url+"\n"+console.log.read_text())
-        raise
+    page.wait_for_selector(".sv-purse a")

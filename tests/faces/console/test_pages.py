@@ -19,7 +19,8 @@ PLACES = ("/", "/submit", "/jobs", "/wallet", "/nodes", "/account")
 LATIN = {
     "Python", "Transformer", "starverse", "submit", "cards", "train", "token", "tokens", "NAME", "value",
     "STARVERSE", "OUTPUT", "import", "time", "rank", "Rank", "environ", "RANK", "WORLD", "SIZE", "step",
-    "range", "print", "flush", "True", "sleep", "gitignore", "starverseignore", "content_copy", "arrow_drop_down", "WORLD_SIZE", "cloud_upload",
+    "range", "print", "flush", "True", "sleep", "gitignore", "starverseignore",
+    "content_copy", "arrow_drop_down", "WORLD_SIZE", "cloud_upload",
 }  # fmt: skip
 """Names and code that stay as they are in Chinese."""
 

@@ -117,10 +117,10 @@ class World:
             credited=0,
             card_ms=0,
         )
-        self.jobs[name] = job
         self.runs[name], self.moments[name], self.metrics[name] = [], [], []
         self.files[name] = {}
         self.tell(name, "JobSubmitted", "", f"Submitted: {low} cpu cards at ¥0.4000 a card-hour.")
+        self.jobs[name] = job  # last: the server's thread looks at what there is
         return job
 
     # -- time passes --------------------------------------------------------------------------------------
