@@ -31,7 +31,7 @@ ENDS: list[tuple[str, How, int, type[ev.Event], str]] = [
     ("with no room to save", "exit", 86, ev.JobPaused, "Free space, then resume it."),
     ("saying that it saved, which it did not", "exit", 85, ev.JobRequeued, "exit code 85, tried again"),
     ("because it vanished", "lost", 0, ev.JobRequeued, "platform fault: the run vanished"),
-    ("before it began", "unstarted", 0, ev.JobRequeued, "platform fault: the run could not be started"),
+    ("before it began", "unstarted", 0, ev.JobRequeued, "the run could not be started, tried again"),
 ]
 
 

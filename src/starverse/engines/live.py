@@ -91,11 +91,12 @@ class LoopThread:
         """Begin to turn."""
         self._thread.start()
 
-    def stop(self, timeout_s: float = 10.0) -> None:
-        """End after the turn that is under way."""
+    def stop(self, timeout_s: float = 10.0) -> bool:
+        """End after the turn that is under way; whether it has ended, and the state stands still."""
         self._stopping.set()
         self._world.ring()
         self._thread.join(timeout_s)
+        return not self._thread.is_alive()
 
     def ask(self, question: Callable[[State], T], timeout_s: float = 10.0) -> T:
         """The answer of a function of the state, which must not change it, run between two turns.

@@ -44,8 +44,7 @@ class Server:
 
     def stop(self) -> None:
         """End the loop after its turn and keep a snapshot. Runs go on under their leases."""
-        self.loop.stop()
-        if self.failure is None:
+        if self.loop.stop() and self.failure is None:
             self.keep_snapshot()
 
 
@@ -61,7 +60,7 @@ def build(home: Path, settings: Settings, on_failure: Callable[[], None]) -> Ser
     clock.not_before(state.truth.heard_ms)  # the wall clock may have been set back meanwhile
     blobs = Blobs(home)
     isolation = probe(home)
-    cards = find_cards(settings.cards or None if settings.cpu_only or settings.cards else None)
+    cards = find_cards(settings.cards or None)
 
     def unpack(snapshot: str, destination: Path) -> None:
         blobs.unpack(snapshot, destination)
@@ -76,7 +75,8 @@ def build(home: Path, settings: Settings, on_failure: Callable[[], None]) -> Ser
 
     engine = LocalEngine(
         home,
-        node=settings.node or os.uname().nodename,
+        # a machine that was renamed is still the node it was, or its runs would be placed on a ghost
+        node=settings.node or next(iter(state.nodes), os.uname().nodename),
         cards=cards,
         now_ms=clock.now_ms,
         isolation=isolation,

@@ -25,7 +25,6 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     database: str = ""
     node: str = ""
     cards: int = 0
-    cpu_only: bool = False
     trial_credit: int = 10 * YUAN
     prices: dict[str, int] = {}
     lease: LeaseTerms = LeaseTerms()

@@ -45,6 +45,8 @@ def show(
         figures = story.tell(ready_s)
         if json:
             figures.write(json)
+        if figures.state != "done" or not figures.ledger_balanced:
+            raise SystemExit(1)
         if not once:
             console.print("Serving until Ctrl-C.")
             server.wait()

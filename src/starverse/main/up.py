@@ -54,7 +54,7 @@ def _serve(home: Path, settings: Settings) -> None:
 
     server = build(home, settings, end)
     operator = accounts.make_operator(server.platform)
-    beside = start_console(settings, home) if settings.console else None
+    _greet(settings, home, server, operator.token if operator else "")
     config = uvicorn.Config(
         api.build(server.platform),
         host=settings.host,
@@ -64,13 +64,13 @@ def _serve(home: Path, settings: Settings) -> None:
         timeout_graceful_shutdown=SHUTDOWN_S,
     )
     web = uvicorn.Server(config)
-    _greet(settings, home, server, operator.token if operator else "")
-    for ending in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # uvicorn raises them again when it is done; we are not yet
-        signal.signal(ending, lambda *_: None)
+    beside = None
+    # uvicorn raises these again when it is done, and we are not yet
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, lambda *_: end())
     try:
+        if settings.console:
+            beside = start_console(settings, home)
         web.run()
     finally:
         server.stop()
@@ -88,7 +88,9 @@ def _greet(settings: Settings, home: Path, server: Server, token: str) -> None:
         say(f"  console  http://{settings.host}:{settings.console_port}")
     say(f"  API      http://{settings.host}:{settings.port}  (docs: /docs, figures: /metrics)")
     say(f"  {server.isolation.sentence}")
-    if token:
+    if token and sys.stdout.isatty():  # elsewhere it would lie in a file for ever
         say(f"  [bold]Operator token, shown this once:[/] {token}")
         say("  Sign in with it: starverse login --token-stdin")
+    elif token:
+        say("  An operator was made; `starverse operator token` makes a token for it.")
     sys.stdout.flush()

@@ -71,7 +71,10 @@ def new_operator_token(platform: Platform) -> SignedIn:
     """Another token for the first operator, who lost theirs; for whoever has the machine, not for the API."""
     now_ms = platform.now_ms()
     with platform.database.begin() as connection:
-        first = min(tenants.operators(connection), key=lambda user: user.created_ms)
+        operators = tenants.operators(connection)
+        if not operators:
+            raise NotFound("There is no operator yet.", "Start the server once: starverse up.")
+        first = min(operators, key=lambda user: user.created_ms)
         token, expires_ms = credentials.draw_token(), now_ms + OPERATOR_DAYS * DAY_MS
         credentials.add_token(connection, token, first.user, "operator", now_ms, expires_ms)
     return _signed_in(platform, token, expires_ms)

@@ -19,13 +19,9 @@ class Ear:
 
     def __init__(self) -> None:
         self.heard: list[Sequence[sc.StreamEvent]] = []
-        self.errors: list[StarverseError] = []
 
     async def hears(self, events: Sequence[sc.StreamEvent]) -> None:
         self.heard.append(events)
-
-    async def fails(self, error: StarverseError) -> None:
-        self.errors.append(error)
 
 
 def client() -> Client:
@@ -44,8 +40,8 @@ async def until_no_reader() -> None:
     raise AssertionError("a reader goes on")
 
 
-async def listen(stream: Iterator[sc.StreamEvent], ear: Ear) -> None:
-    await Live(client(), lambda _: stream, ear.hears, ear.fails).run()
+async def listen(stream: Iterator[sc.StreamEvent], ear: Ear) -> StarverseError | None:
+    return await Live(client(), lambda _: stream, ear.hears).run()
 
 
 def test_what_comes_at_once_is_heard_together_and_an_error_ends_it() -> None:
@@ -54,9 +50,9 @@ def test_what_comes_at_once_is_heard_together_and_an_error_ends_it() -> None:
         raise NotSignedIn("The token has expired.")
 
     ear = Ear()
-    asyncio.run(listen(stream(), ear))
+    error = asyncio.run(listen(stream(), ear))
     assert [len(events) for events in ear.heard] == [30]
-    assert [error.what for error in ear.errors] == ["The token has expired."]
+    assert isinstance(error, NotSignedIn)
     assert readers() == 0
 
 
@@ -75,7 +71,7 @@ def test_a_page_that_cannot_keep_up_makes_the_server_wait() -> None:
         async def hears(events: Sequence[sc.StreamEvent]) -> None:
             await stuck.wait()
 
-        task = asyncio.create_task(Live(client(), lambda _: stream(), hears, Ear().fails).run())
+        task = asyncio.create_task(Live(client(), lambda _: stream(), hears).run())
         await asyncio.sleep(1.0)
         assert sent <= 2 * live.WAITING_MAX + 2
         task.cancel()
@@ -94,7 +90,7 @@ def test_leaving_the_page_ends_the_reader_within_its_next_byte() -> None:
             yield WALLET
 
     async def story() -> None:
-        task = asyncio.create_task(Live(client(), lambda _: stream(), Ear().hears, Ear().fails).run())
+        task = asyncio.create_task(Live(client(), lambda _: stream(), Ear().hears).run())
         await asyncio.sleep(0.3)
         assert readers() == 1
         task.cancel()

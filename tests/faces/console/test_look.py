@@ -1,4 +1,4 @@
-"""The palette: everything that is read stands out from what it stands on (WCAG AA, 4.5 to 1), dark and light."""
+"""The palette: what is read stands out from what it stands on (WCAG AA, 4.5 to 1), in dark and in light."""
 
 import re
 from pathlib import Path

@@ -261,6 +261,7 @@ def test_the_wallet_shows_postings_with_credits_in_green(page: Page, console: Co
     green = page.evaluate("getComputedStyle(document.querySelector('tr.is-credit td')).color")
     assert green == page.evaluate("getComputedStyle(document.querySelector('tr.is-trial td')).color")
     assert green != page.evaluate("getComputedStyle(document.querySelector('tr.is-charge td')).color")
+    expect(page.locator("tr.is-charge")).to_have_count(2), "one a run, and nothing more will move"
     for n in range(60):
         world.post("top-up", n + 1, n + 1, 0)
     page.reload()

@@ -104,12 +104,18 @@ class _Tokens:
             for token in sorted(tokens, key=lambda token: token.created_ms, reverse=True):
                 name = token.name or say("tokens.unnamed")
                 here = tag("span", say("tokens.this"), cls="sv-badge is-running") if token.current else None
-                until = say(
-                    "tokens.until", made=voice.when(token.created_ms), until=voice.when(token.expires_ms)
-                )
+                made = tag("span", say("tokens.made", when=voice.when(token.created_ms)))
+                until = tag("span", say("tokens.until", when=voice.when(token.expires_ms)))
                 with ui.element("div").classes("sv-line"):
                     shown(
-                        tag("div", tag("b", name), " ", here, tag("div", until, cls="sv-dim num")), "sv-grow"
+                        tag(
+                            "div",
+                            tag("b", name),
+                            " ",
+                            here,
+                            tag("div", made, " ", until, cls="sv-dim sv-whole num"),
+                        ),
+                        "sv-grow",
                     )
                     if not token.current:
                         button(say("tokens.revoke"), partial(self._revoke, token), "grave-quiet")

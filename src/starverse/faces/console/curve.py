@@ -65,10 +65,6 @@ class Curve:
         """Draw again in the colours of the page as it is now."""
         self._changed = True
 
-    def set_visible(self, visible: bool) -> None:
-        """Show the chart, or nothing in its place."""
-        self._chart.set_visibility(visible)
-
     def draw(self, runs: Sequence[sc.Run]) -> None:
         """Draw what has changed."""
         if not self._changed:

@@ -16,7 +16,7 @@ from starverse.faces import schemas as sc
 from starverse.faces.client import Client, Unreachable
 from starverse.faces.console import head, states
 from starverse.faces.console.guard import visiting
-from starverse.faces.console.live import PATIENCE_S, Live, Opens
+from starverse.faces.console.live import PATIENCE_S, RETRY_S, Live, Opens
 from starverse.faces.console.sessions import Look, Session, Sessions
 from starverse.faces.console.voice import Voice
 from starverse.faces.console.words import Language
@@ -67,7 +67,7 @@ class Frame:
         self.say = voice.say
         self._live: asyncio.Task[None] | None = None
         self._mending: asyncio.Task[None] | None = None
-        self._restyle: list[Callable[[], None]] = []
+        self._restyle: list[Callable[[], Awaitable[None] | None]] = []
         self._refresh: Callable[[], Awaitable[None]] | None = None
         self.head = head.Head(self)
         self.content = ui.element("div").classes("sv-main")  # the page around it is the landmark
@@ -171,9 +171,17 @@ class Frame:
             first = opens
             while not self.tab.is_deleted:
                 stream = first or (lambda client: client.stream_all(patience_s=PATIENCE_S))
-                await Live(self.session.new_client(), stream, heard, self.fail).run()
-                first = None  # the job has ended: from now on, whatever else changes
-                await asyncio.sleep(HEALTH_EVERY_S)
+                error = await Live(self.session.new_client(), stream, heard).run()
+                if error is None:
+                    first = None  # the job has ended: from now on, whatever else changes
+                    await asyncio.sleep(HEALTH_EVERY_S)
+                    continue
+                if isinstance(error, NotSignedIn):
+                    await self.fail(error)
+                    return
+                if isinstance(error, Unreachable):
+                    self._mend()
+                await asyncio.sleep(RETRY_S)  # too many are open, perhaps: the page is there, only not live
 
         def start() -> None:
             if self._live is None:
@@ -232,7 +240,7 @@ class Frame:
         for restyle in self._restyle:
             ui.timer(RESTYLE_S, restyle, once=True)
 
-    def on_look(self, restyle: Callable[[], None]) -> None:
+    def on_look(self, restyle: Callable[[], Awaitable[None] | None]) -> None:
         """Call this when dark turns light or back: what is drawn on a canvas has to be drawn again."""
         self._restyle.append(restyle)
 

@@ -23,6 +23,9 @@ FAVICON = (
     '<rect width="32" height="32" rx="7" fill="#151b30"/><path fill="#f0c05a" '
     'd="M16 4c1 8.8 3.4 11.2 12 12-8.6.8-11 3.2-12 12-1-8.8-3.4-11.2-12-12 8.6-.8 11-3.2 12-12z"/></svg>'
 )
+IS_DARK = "document.body.classList.contains('body--dark')"
+"""What the browser says of how the page looks now."""
+
 PLACES = (
     ("/", "overview"), ("/submit", "submit"), ("/jobs", "jobs"), ("/wallet", "wallet"), ("/nodes", "nodes")
 )  # fmt: skip
@@ -81,7 +84,7 @@ class Head:
         self._banner.set_visibility(False)
 
     async def _turn(self, dark: ui.dark_mode) -> None:
-        is_dark = await ui.run_javascript("document.body.classList.contains('body--dark')")
+        is_dark = await ui.run_javascript(IS_DARK)
         dark.value = not is_dark
         self._frame.look("light" if is_dark else "dark")
 

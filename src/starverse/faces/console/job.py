@@ -56,6 +56,7 @@ class _JobPage:
         self._why: sc.Why | None = None
         self._ticks = 0
         self._logs_due = False
+        self._curved = True
         say = frame.say
         with ui.element("div").classes("sv-title"):
             self._title = shown(Markup(""), "sv-job-title")
@@ -67,16 +68,17 @@ class _JobPage:
         self._progress = shown(Markup(""), "sv-wide")
         with panel(say("lives.title")):
             self._lives = shown(Markup(""))
-        with ui.element("div").classes("sv-columns wide-left"):
-            with panel(say("curve.title")) as corner:
+        with ui.element("div").classes("sv-columns wide-left") as self._columns:
+            self._curve_place = ui.element("div")
+            with self._curve_place, panel(say("curve.title")) as corner:
                 with corner:
-                    ui.checkbox(say("curve.log"), on_change=lambda event: self._set_log(event.value)).props(
-                        "dense"
-                    )
+                    log = ui.checkbox(say("curve.log")).props("dense")
                 self._curve = Curve(frame.voice)
-                self._no_curve = shown(tag("p", say("curve.none"), cls="sv-dim"))
-            with panel(say("output.title")):
+                log.on_value_change(lambda event: self._set_log(bool(event.value)))
+            with ui.element("div"), panel(say("output.title")):
                 self._output = Output(frame, job.job)
+                self._no_curve = shown(tag("p", say("curve.none"), cls="sv-dim"))
+                self._no_curve.set_visibility(False)
         with ui.element("div").classes("sv-columns"):
             with panel(say("files.title")):
                 self._files = shown(Markup(""))
@@ -173,7 +175,7 @@ class _JobPage:
         voice, job, now_ms = self._frame.voice, self._job, int(time.time() * 1000)
         last = self._runs[-1] if self._runs else None
         self._title.set_content(title(voice, job))
-        self._reason.set_content(reason(voice, job, self._why))
+        self._reason.set_content(reason(voice, job, self._why, last))
         self._figures.set_content(figures(voice, job, last, now_ms))
         self._progress.set_content(progress(voice, job, last, now_ms))
         self._lives.set_content(
@@ -182,8 +184,11 @@ class _JobPage:
             else tag("p", voice.say("lives.none"), cls="sv-dim")
         )
         self._curve.draw(self._runs)
-        self._curve.set_visible(self._curve.has_points)
-        self._no_curve.set_visibility(not self._curve.has_points)
+        if self._curved != self._curve.has_points:
+            self._curved = self._curve.has_points
+            self._curve_place.set_visibility(self._curved)
+            self._no_curve.set_visibility(not self._curved)
+            self._columns.classes(toggle="single")
         self._history.set_content(history(voice, self._moments))
         self._stop.set_visibility(job.phase not in ("ended", "stopping"))
         self._resume.set_visibility(job.phase == "paused")

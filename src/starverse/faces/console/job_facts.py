@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from starverse.faces import schemas as sc
 from starverse.faces.console.downloads import address
 from starverse.faces.console.markup import Markup, joined, tag
+from starverse.faces.console.output import plain
 from starverse.faces.console.panels import facts, tile
 from starverse.faces.console.rows import Column, badge, name_of, ran_ms, state_of, table
 from starverse.faces.console.voice import NOTHING, Voice
@@ -19,8 +20,8 @@ def title(voice: Voice, job: sc.Job) -> Markup:
     return tag("div", tag("h1", name_of(job)), badge(voice, state_of(job)), cls="sv-job-name")
 
 
-def reason(voice: Voice, job: sc.Job, why: sc.Why | None) -> Markup:
-    """Why it is where it is, and the smallest change that would start it; empty for one that simply runs."""
+def reason(voice: Voice, job: sc.Job, why: sc.Why | None, last: sc.Run | None = None) -> Markup:
+    """Why it is where it is, and what would start it, or its last words; empty for one that simply runs."""
     if why is not None and job.phase in ("waiting", "paused"):
         causes = [tag("li", voice.server(cause.text)) for cause in why.causes]
         change = (
@@ -30,7 +31,9 @@ def reason(voice: Voice, job: sc.Job, why: sc.Why | None) -> Markup:
         head = tag("b", voice.say("job.why_paused" if job.phase == "paused" else "job.why_waiting"))
         return tag("div", tag("div", head, words), change, cls=f"sv-reason is-{job.phase}")
     if job.why and job.phase != "running":
-        return tag("div", tag("p", _sentence(voice, job.why)), cls=f"sv-reason is-{state_of(job)}")
+        text = last.text.strip() if last is not None and job.outcome == "failed" else ""
+        said = tag("pre", plain(text)) if text else None
+        return tag("div", tag("p", _sentence(voice, job.why)), said, cls=f"sv-reason is-{state_of(job)}")
     return Markup("")
 
 

@@ -20,38 +20,39 @@ WAITING_MAX = 500
 """Beyond this the thread waits, and with it the server: a slow browser costs no memory."""
 
 RETRY_S = 10.0
+"""After so long a stream that broke for good is opened anew."""
+
 PATIENCE_S = 366 * 86_400.0
 """The stream is taken up again for as long as the page is open."""
 
 Opens = Callable[[Client], Iterator[sc.StreamEvent]]
 Hears = Callable[[Sequence[sc.StreamEvent]], Awaitable[None]]
-Fails = Callable[[StarverseError], Awaitable[None]]
 
 
 class Live:
     """Follows one stream until it ends or `stop` is called. Its client is its own, and is closed with it."""
 
-    def __init__(self, client: Client, opens: Opens, hears: Hears, fails: Fails) -> None:
+    def __init__(self, client: Client, opens: Opens, hears: Hears) -> None:
         self._client = client
         self._opens = opens
         self._hears = hears
-        self._fails = fails
         self._queue: Queue[sc.StreamEvent | StarverseError] = Queue(WAITING_MAX)
         self._loop = asyncio.get_running_loop()
         self._news = asyncio.Event()
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._read, name="console live", daemon=True)
 
-    async def run(self) -> None:
-        """Hear events until the stream ends; cancel to leave."""
+    async def run(self) -> StarverseError | None:
+        """Hear events until the stream ends, or breaks for good: then why. Cancel to leave."""
         self._thread.start()
         try:
             while True:
                 await self._news.wait()
                 self._news.clear()
                 await asyncio.sleep(GATHER_S)
-                if await self._hear():
-                    return
+                over, error = await self._hear()
+                if over or error is not None:
+                    return error
         finally:
             self.stop()
 
@@ -61,7 +62,8 @@ class Live:
             self._over.set()
             threading.Thread(target=self._client.close, daemon=True).start()
 
-    async def _hear(self) -> bool:
+    async def _hear(self) -> tuple[bool, StarverseError | None]:
+        """Whether the stream is over, and what broke it."""
         events: list[sc.StreamEvent] = []
         error: StarverseError | None = None
         for _ in range(self._queue.qsize()):
@@ -72,9 +74,7 @@ class Live:
                 events.append(item)
         if events:
             await self._hears(events)
-        if error is not None:
-            await self._fails(error)
-        return error is not None or any(type(event) is sc.Ended for event in events)
+        return any(type(event) is sc.Ended for event in events), error
 
     def _read(self) -> None:
         try:

@@ -10,6 +10,8 @@ from starverse.faces.console.voice import Voice
 RUNS_SHOWN = 24
 CHECKPOINTS_SHOWN = 60
 TICKS = 5
+LAST = 97.0
+"""A tick beyond so many per cent is written to the left of its place, or it would stick out."""
 STEPS_OF_TIME_MS = (
     1_000, 2_000, 5_000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000,
     3_600_000, 7_200_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 172_800_000, 604_800_000,
@@ -151,9 +153,10 @@ def _axis(voice: Voice, span: Span) -> Markup:
     length = span.to_ms - span.from_ms
     step = next((s for s in STEPS_OF_TIME_MS if length / s <= TICKS), STEPS_OF_TIME_MS[-1])
     step = max(step, step * -(-length // (step * TICKS * 2)))
+    at = [(ms, span.at(span.from_ms + ms)) for ms in range(0, length + 1, step)]
     ticks = [
-        tag("span", _since(voice, ms), style=f"left:{span.at(span.from_ms + ms)}%")
-        for ms in range(0, length + 1, step)
+        tag("span", _since(voice, ms), style=f"left:{left}%", cls="is-last" if left > LAST else None)
+        for ms, left in at
     ]
     return tag("div", *ticks, cls="sv-life-axis num", aria_hidden="true")
 

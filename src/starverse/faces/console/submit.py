@@ -4,8 +4,8 @@ import asyncio
 import secrets
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from nicegui import ui
 from nicegui.events import UploadEventArguments
@@ -13,6 +13,7 @@ from nicegui.events import UploadEventArguments
 from starverse.faces import schemas as sc
 from starverse.faces.console.controls import button, choice
 from starverse.faces.console.frame import Frame
+from starverse.faces.console.head import IS_DARK
 from starverse.faces.console.markup import Markup, shown, tag
 from starverse.faces.console.panels import page_title, panel
 from starverse.faces.console.parcels import ZIP_BYTES_MAX, Parcel
@@ -42,11 +43,14 @@ class _Form:
         self, frame: Frame, cluster: sc.Cluster, names: tuple[str, ...], account: sc.Account
     ) -> None:
         self._frame = frame
-        self._wishes: Wishes = frame.session.draft.setdefault("submit", Wishes())
+        draft = frame.session.draft.get("submit")
+        self._wishes = replace(draft) if isinstance(draft, Wishes) else Wishes()  # two tabs are two forms
         self._parcel = Parcel()
         self._nonce = secrets.token_hex(8)
         self._busy = False
         self._asked = 0
+        self._timer: ui.timer | None = None
+        self._error: ui.html | None = None
         frame.tab.on_delete(self._parcel.close)
         frame.follow(None, self._hear, self._preview)
         page_title(frame.say("submit.title"), frame.say("submit.under"))
@@ -83,8 +87,13 @@ class _Form:
 
     def _script(self) -> None:
         say = self._frame.say
-        theme: Literal["githubDark", "githubLight"] = "githubDark" if self._frame.dark else "githubLight"
-        editor = ui.codemirror(self._wishes.script, language="Python", theme=theme)
+        editor = ui.codemirror(self._wishes.script, language="Python", theme="githubLight")
+
+        async def restyle() -> None:
+            editor.theme = "githubDark" if await ui.run_javascript(IS_DARK) else "githubLight"
+
+        self._frame.on_look(restyle)
+        self._frame.tab.on_connect(restyle)
         editor.classes("sv-editor").props(f'aria-label="{say("submit.script")}"')
         editor.on_value_change(lambda event: self._set("script", event.value))
         with ui.element("div").classes("sv-row"):
@@ -164,8 +173,9 @@ class _Form:
     def _set(self, name: str, value: object) -> None:
         if getattr(self._wishes, name) != value:
             setattr(self._wishes, name, value)
+            self._frame.session.draft["submit"] = self._wishes
             self._complain("")
-            if hasattr(self, "_timer"):
+            if self._timer is not None:
                 self._timer.cancel()
                 with self._frame.content:
                     self._timer = ui.timer(PREVIEW_AFTER_S, self._preview, once=True)
@@ -208,7 +218,7 @@ class _Form:
             self._quote.set_content(answer)
 
     def _complain(self, text: str) -> None:
-        if hasattr(self, "_error"):
+        if self._error is not None:
             self._error.set_content(tag("p", text) if text else Markup(""))
 
     async def _submit(self) -> None:
