@@ -21,7 +21,7 @@ class World:
 
     def __init__(self) -> None:
         self.operator = True
-        self.user = f"u-{secrets.token_hex(4)}"  # somebody new, who likes nothing yet
+        self.user = f"u-{secrets.randbelow(10**9)}"  # somebody new, who likes nothing yet
         self.passwords = {"ada@example.com": "correct horse battery"}
         self.tokens: dict[str, sc.Token] = {}
         self.nodes = {"this-machine": sc.Node("this-machine", "cpu", 2, 0, (), False, False)}

@@ -19,7 +19,9 @@ PROPS: dict[Weight, str] = {
 }
 
 
-def button(text: str, on_click: Callable[..., Any], weight: Weight = "main", props: str = "") -> ui.button:
+def button(
+    text: str, on_click: Callable[..., Any] | None = None, weight: Weight = "main", props: str = ""
+) -> ui.button:
     """A button; a grave one does what cannot be undone."""
     return ui.button(text, on_click=on_click).props(f"no-caps {PROPS[weight]} {props}")
 

@@ -23,8 +23,8 @@ FAVICON = (
     '<rect width="32" height="32" rx="7" fill="#151b30"/><path fill="#f0c05a" '
     'd="M16 4c1 8.8 3.4 11.2 12 12-8.6.8-11 3.2-12 12-1-8.8-3.4-11.2-12-12 8.6-.8 11-3.2 12-12z"/></svg>'
 )
-IS_DARK = "document.body.classList.contains('body--dark')"
-"""What the browser says of how the page looks now."""
+BROWSER_S = 10.0
+"""A browser on a busy machine may take so long to answer."""
 
 PLACES = (
     ("/", "overview"), ("/submit", "submit"), ("/jobs", "jobs"), ("/wallet", "wallet"), ("/nodes", "nodes")
@@ -84,9 +84,18 @@ class Head:
         self._banner.set_visibility(False)
 
     async def _turn(self, dark: ui.dark_mode) -> None:
-        is_dark = await ui.run_javascript(IS_DARK)
-        dark.value = not is_dark
-        self._frame.look("light" if is_dark else "dark")
+        was_dark = await is_dark()
+        dark.value = not was_dark
+        self._frame.look("light" if was_dark else "dark")
+
+
+async def is_dark() -> bool:
+    """Whether the page is dark now, which the browser knows when it follows the system."""
+    try:
+        look = await ui.run_javascript("document.body.classList.contains('body--dark')", timeout=BROWSER_S)
+    except TimeoutError:
+        return False
+    return bool(look)
 
 
 def _brand_and_places(voice: Voice, path: str) -> Markup:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Literal
 
 from nicegui import app, ui
+from nicegui.events import GenericEventArguments
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -21,6 +22,11 @@ from starverse.model.errors import StarverseError
 
 PASSWORD_LEAST = 8
 CALLED = "console"
+COLLECT = """() => emit(...["email", "password", "token"].map(
+    name => document.querySelector(`input[name=${name}]`)?.value ?? ""))"""
+"""What stands in the fields goes along with the press of the button: what was typed, or filled in by the
+browser, before the page was live may be told to the server only after it."""
+
 CURRENT = "autocomplete=current-password"
 
 Way = Literal["sign_in", "register", "token"]
@@ -81,14 +87,15 @@ class _Card:
             self._token = _field(say("sign_in.token"), "type=password autocomplete=off name=token")
             self._token.set_visibility(False)
             self._error = shown(tag("p", "")).classes("sv-error").props("role=alert")
-            self._go = button(say("sign_in.sign_in"), self._enter).classes("sv-main-button")
+            self._go = button(say("sign_in.sign_in")).classes("sv-main-button")
+            self._go.on("click", self._enter, js_handler=COLLECT)
             with ui.element("div").classes("sv-gate-turn"):
                 self._turns = {
                     way: button(say(f"sign_in.to_{way}"), partial(self._turn, way), "quiet") for way in WAYS
                 }
                 self._turns["sign_in"].set_visibility(False)
         for field in (self._email, self._password, self._token):
-            field.on("keydown.enter", self._enter)
+            field.on("keydown.enter", self._enter, js_handler=COLLECT)
 
     def _turn(self, way: Way) -> None:
         self._way = way
@@ -110,8 +117,8 @@ class _Card:
     def _complain(self, text: str) -> None:
         self._error.set_content(tag("p", text))
 
-    async def _enter(self) -> None:
-        email, password, token = (str(f.value) for f in (self._email, self._password, self._token))
+    async def _enter(self, event: GenericEventArguments) -> None:
+        email, password, token = (str(value) for value in event.args)
         email, token = email.strip(), token.strip()
         problem = self._problem(email, password, token)
         self._complain(self._voice.say(problem, n=PASSWORD_LEAST) if problem else "")

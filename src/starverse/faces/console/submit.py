@@ -13,7 +13,7 @@ from nicegui.events import UploadEventArguments
 from starverse.faces import schemas as sc
 from starverse.faces.console.controls import button, choice
 from starverse.faces.console.frame import Frame
-from starverse.faces.console.head import IS_DARK
+from starverse.faces.console.head import is_dark
 from starverse.faces.console.markup import Markup, shown, tag
 from starverse.faces.console.panels import page_title, panel
 from starverse.faces.console.parcels import ZIP_BYTES_MAX, Parcel
@@ -90,7 +90,7 @@ class _Form:
         editor = ui.codemirror(self._wishes.script, language="Python", theme="githubLight")
 
         async def restyle() -> None:
-            editor.theme = "githubDark" if await ui.run_javascript(IS_DARK) else "githubLight"
+            editor.theme = "githubDark" if await is_dark() else "githubLight"
 
         self._frame.on_look(restyle)
         self._frame.tab.on_connect(restyle)
