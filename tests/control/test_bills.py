@@ -140,7 +140,7 @@ def test_the_end_of_a_lease_before_midnight_may_be_heard_after_it() -> None:
     assert cluster.wallet() >= 0
 
 
-# Bug in control/state.py: what starts before a renewal and is heard after it is held for too little.
+# Was once so: what starts before a renewal and is heard after it is held for too little.
 def test_a_start_that_is_heard_after_a_renewal_is_paid_for_too() -> None:
     cluster = begin(life(500, start=29, late=2, leave=99), yuan=0.085)
     cluster.settle()

@@ -80,7 +80,7 @@ def begin_small(**jobs: list[Fate]) -> Cluster:
     return cluster
 
 
-# Bug in control/controller.py: what is heard on taking over is decided on only when more happens.
+# Was once so: what is heard on taking over is decided on only when more happens.
 def test_a_job_whose_run_was_lost_while_no_server_was_there_is_started_by_the_next() -> None:
     cluster = begin_small(job=[Fate(20 * S, how="lost"), Fate(20 * S)])
     cluster.after(10 * S)
@@ -89,7 +89,7 @@ def test_a_job_whose_run_was_lost_while_no_server_was_there_is_started_by_the_ne
     assert [e.happened_ms for e in cluster.events(ev.RunStarted)] == [NOON, NOON + 40 * S]
 
 
-# Bug in control/controller.py: a repeated start renews nothing, so a renewal that was lost stays lost.
+# Was once so: a repeated start renews nothing, so a renewal that was lost stays lost.
 def test_a_renewal_that_was_lost_with_the_server_is_sent_again_to_a_run_that_has_not_started() -> None:
     cluster = begin_small(job=[Fate(60 * S, start_ms=50 * S)])
     cluster.after(29 * S)
@@ -99,7 +99,7 @@ def test_a_renewal_that_was_lost_with_the_server_is_sent_again_to_a_run_that_has
     assert [e.how for e in cluster.events(ev.RunEnded)] == ["exit"]
 
 
-# Bug in control/state.py: a fold never puts a job whose waiting time is over into its queue.
+# Was once so: a fold never puts a job whose waiting time is over into its queue.
 def test_a_job_that_had_waited_long_enough_before_the_server_died_starts_when_it_can() -> None:
     cluster = begin_small(fails=[Fate(2 * S, code=1), Fate(2 * S)], other=[Fate(18 * S)])
     cluster.ask(rq.TopUp("ann", 1), NOON + 5 * S)
@@ -109,7 +109,7 @@ def test_a_job_that_had_waited_long_enough_before_the_server_died_starts_when_it
     assert cluster.ended["fails"].outcome == "done"
 
 
-# Bug in control/agenda.py: with nothing running, who waits for a time after midnight is forgotten.
+# Was once so: with nothing running, who waits for a time after midnight is forgotten.
 def test_a_job_asked_for_tomorrow_is_not_forgotten_by_the_next_server() -> None:
     cluster = begin_small()
     cluster.submit("job", earliest_start_ms=NOON + 30 * HOUR_MS)

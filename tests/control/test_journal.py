@@ -44,7 +44,7 @@ def test_a_state_from_a_snapshot_is_as_sound_as_one_that_lived(seeds: range) -> 
     )
 
 
-# Bug in control/agenda.py, rules.py: a wake-up that is no longer meant (for an old time limit, say) renews a
+# Was once so: a wake-up that is no longer meant (for an old time limit, say) renews a
 # lease with money that came meanwhile; a loop that was loaded has no such wake-up, and renews later.
 @pytest.mark.parametrize("from_snapshot", [True, False], ids=["from a snapshot", "from the whole journal"])
 def test_a_loop_that_was_loaded_goes_on_as_if_nothing_had_been(seeds: range, from_snapshot: bool) -> None:

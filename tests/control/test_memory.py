@@ -48,7 +48,7 @@ def test_the_same_story_makes_the_same_bytes(seeds: range) -> None:
     each(seeds[:20], the_same)
 
 
-# Bug in control/controller.py: a card's health is recorded unseen: again, of no node (KeyError), of no card.
+# Was once so: a card's health is recorded unseen: again, of no node (KeyError), of no card.
 # What an engine that lost its memory, or two of them, might say once more, at the most awkward time.
 ECHOES = {
     "a run that starts, again": lambda now: ev.RunStarted("job.0", now),

@@ -47,7 +47,7 @@ def test_a_node_that_comes_back_smaller_has_fewer_and_what_runs_there_goes_on() 
     assert cluster.state.spaces["cpu"].free == 1
 
 
-# Bug in control/state.py and control/controller.py: a known node keeps the kind it first had for ever.
+# Was once so: a known node keeps the kind it first had for ever.
 def test_a_node_that_comes_back_with_other_cards_offers_those() -> None:
     cluster = begin(a=1)
     cluster.submit("gone")
@@ -63,7 +63,7 @@ def test_a_node_that_comes_back_with_other_cards_offers_those() -> None:
     assert list(cluster.state.runs) == ["new.0"]
 
 
-# Bug in control/controller.py: only the ranks on the lost node are surely dead; nobody stops the others.
+# Was once so: only the ranks on the lost node are surely dead; nobody stops the others.
 def test_what_is_left_of_a_gang_on_other_nodes_is_stopped_when_one_node_is_lost() -> None:
     cluster = begin(a=2, b=2)
     cluster.submit("gang", cards=4)

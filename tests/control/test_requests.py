@@ -154,7 +154,7 @@ def test_a_stop_wins_over_a_fault_on_the_way(cluster: Cluster) -> None:
     assert cluster.ended["starts"].outcome == "stopped"
 
 
-# Bug in control/state.py: a job that leaves the head of its queue stirs nothing.
+# Was once so: a job that leaves the head of its queue stirs nothing.
 def test_the_head_of_the_queue_that_is_stopped_lets_the_next_one_start(cluster: Cluster) -> None:
     cluster.submit("next", cards=1)
     cluster.after(0)

@@ -1,6 +1,8 @@
 """The journal in SQL: it remembers all, lets nothing be changed, and says which row is wrong."""
 
+import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +22,7 @@ from starverse.model.errors import JournalDamaged, StaleEpoch
 from starverse.model.units import HOUR_MS, YUAN
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms
-from starverse.store import chain, history
+from starverse.store import chain, history, recovery
 from starverse.store.database import open_database
 from starverse.store.journal import SNAPSHOTS_KEPT, SqlJournal
 from starverse.store.requests import Requests
@@ -245,6 +247,60 @@ def test_money_changed_by_hand_is_found(engine: Engine, statement: str, says: st
     by_hand(engine, statement.format(**seqs))
     with pytest.raises(JournalDamaged, match=says.format(**seqs)):
         journal.verify()
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("UPDATE journal SET body = body || ' ' WHERE seq = {seq}", "Row {seq} of the journal is not what"),
+        ("UPDATE journal SET body = body || ' ' WHERE seq = 1", "Row 1 of the journal is not what"),
+        ("DELETE FROM journal WHERE seq = {seq}", "Row {seq} of the journal is missing"),
+        ("UPDATE ledger SET amount = amount + 1 WHERE seq = {seq} AND line = 1", "Line 1 of posting {seq}"),
+        ("UPDATE balances SET amount = amount - 5 WHERE account = 'wallet/bo'", "The balance of wallet/bo"),
+    ],
+)
+def test_what_was_damaged_before_a_clean_stop_is_found_at_the_next_start(
+    engine: Engine, statement: str, says: str
+) -> None:
+    journal, state, witness = lived(engine)
+    journal.save(state)  # as every clean stop does: nothing is left to fold
+    postings = [seq for seq, (_, event) in enumerate(witness.rows, 1) if isinstance(event, ev.Posted)]
+    by_hand(engine, statement.format(seq=postings[3]))
+    with pytest.raises(JournalDamaged, match=says.format(seq=postings[3])):
+        journal.recover()
+
+
+def test_a_journal_whose_end_was_cut_off_does_not_verify(engine: Engine) -> None:
+    journal, state, _ = lived(engine)
+    journal.save(state)
+    last = state.truth.seq
+    by_hand(engine, f"DELETE FROM journal WHERE seq = {last}")
+    with pytest.raises(JournalDamaged, match=f"Row {last} of the journal is missing"):
+        journal.verify()
+
+
+def test_a_start_checks_a_bounded_number_of_rows_before_the_snapshot(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "CHECKED_BEFORE", 5)
+    journal, state, _ = lived(engine)
+    journal.save(state)
+    by_hand(engine, f"UPDATE journal SET body = body || ' ' WHERE seq = {state.truth.seq - 5}")
+    assert journal.recover().snapshot() == state.snapshot()
+    with pytest.raises(JournalDamaged, match=f"Row {state.truth.seq - 5} of the journal"):
+        journal.verify()
+
+
+def test_a_broken_database_file_is_said_with_the_remedy(embedded: Engine) -> None:
+    journal, _, _ = lived(embedded)
+    file = Path(str(embedded.url.database))
+    embedded.dispose()  # the last to close it puts all of it into the file
+    with file.open("r+b") as pages:
+        pages.seek(4096)
+        pages.write(os.urandom(file.stat().st_size - 4096))
+    for look in (journal.lead, journal.recover):
+        with pytest.raises(JournalDamaged, match="starverse restore FILE"):
+            look()
 
 
 def test_a_damaged_snapshot_costs_time_and_nothing_else(

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -104,14 +105,28 @@ def _sqlite(file: Path) -> Engine:
 def _on_connect(connection: sqlite3.Connection, record: Any) -> None:
     # https://docs.sqlalchemy.org/en/21/dialects/sqlite.html: the driver must not begin transactions by itself
     connection.isolation_level = None
+    _to_wal(connection)
     for pragma in (
-        "journal_mode=WAL",
         "synchronous=FULL",  # a commit is on the disk, not only with the kernel
         "wal_autocheckpoint=4000",  # 16 MB: 1.3 x the journal's speed of the default 4 MB, measured
         "foreign_keys=ON",
         "recursive_triggers=ON",  # else INSERT OR REPLACE would delete past the append-only triggers
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _to_wal(connection: sqlite3.Connection) -> None:
+    """Write ahead. SQLite waits for nobody here, though two that open a new database at once may meet."""
+    give_up_s = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_s:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _on_begin(connection: Connection) -> None:

@@ -1,12 +1,14 @@
 """The journal in SQL: events, postings, projections and answered requests, written together or not at all."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from sqlalchemy import Connection, Engine, delete, insert, select
+from sqlalchemy.exc import DatabaseError
 
 from starverse.control.ports import Taken
 from starverse.control.state import State
-from starverse.model.errors import StaleEpoch
+from starverse.model.errors import JournalDamaged, StaleEpoch
 from starverse.model.events import Event, Posted
 from starverse.money.lease import LeaseTerms
 from starverse.store import chain, ledger, recovery, schema
@@ -59,7 +61,7 @@ class SqlJournal:
 
     def lead(self) -> int:
         """Become the journal's only writer: from here on the writer before is refused. The new epoch."""
-        with self._engine.begin() as connection:
+        with _whole_pages(), self._engine.begin() as connection:
             self._epoch = int(connection.exec_driver_sql(_LEAD).scalar_one())
             last = connection.exec_driver_sql(_LAST).first()
             self._seq, self._chain = (last[0], bytes(last[1])) if last else (0, chain.START)
@@ -98,9 +100,10 @@ class SqlJournal:
     def recover(self, terms: LeaseTerms | None = None) -> State:
         """The state, from the newest sound snapshot and the rows after it.
 
-        Raises JournalDamaged, naming the row, when one of them is not what was written.
+        Raises JournalDamaged, naming the row, when one of them, of the last rows before the snapshot, or of
+        their postings is not what was written, or when a balance is not what its postings sum to.
         """
-        with reading(self._engine) as connection:
+        with _whole_pages(), reading(self._engine) as connection:
             return recovery.recover(connection, terms, self._old)
 
     def save(self, state: State) -> None:
@@ -134,3 +137,14 @@ class SqlJournal:
         if epoch != self._epoch:
             what = f"Another server leads: epoch {epoch}, this one's is {self._epoch}."
             raise StaleEpoch(what, "Stop this one.")
+
+
+@contextmanager
+def _whole_pages() -> Iterator[None]:
+    """Say as JournalDamaged that the database's own file is broken; other errors of it pass unchanged."""
+    try:
+        yield
+    except DatabaseError as error:
+        if type(error) is not DatabaseError:  # a lock, a constraint, a lost connection: the file may be sound
+            raise
+        raise JournalDamaged(f"The database cannot be read: {error.orig}.", recovery.REMEDY) from error

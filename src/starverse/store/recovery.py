@@ -21,6 +21,10 @@ from starverse.store.raising import OLD, Shape, raised
 CHUNK = 5_000
 """Rows read at once."""
 
+CHECKED_BEFORE = 5_000
+"""So many rows before the newest snapshot are checked at each start too, with their postings: a bounded time
+(about 0.1 s), in which what a hand or a failing disk did lately is found. `verify` checks all of them."""
+
 REMEDY = "Stop the server and restore the newest sound backup: `starverse restore FILE`."
 
 _ROWS = "SELECT seq, heard_ms, tag, job, body, chain FROM journal WHERE seq > ? ORDER BY seq LIMIT ?"
@@ -120,9 +124,22 @@ def _from_snapshot(connection: Connection, terms: LeaseTerms | None) -> tuple[St
 def recover(connection: Connection, terms: LeaseTerms | None, old: Old = OLD) -> State:
     """See SqlJournal.recover."""
     state, link = _from_snapshot(connection, terms)
-    for row in rows(connection, state.truth.seq, link, old):
+    seq = state.truth.seq
+    before = max(seq - CHECKED_BEFORE, 0)
+    for _ in _with_postings(connection, before, _link_of(connection, before), old, until=seq):
+        pass  # folded already: only the check is wanted
+    for row in _with_postings(connection, seq, link, old):
         fold(state, row)
+    _check_balances(connection, state)
     return state
+
+
+def _link_of(connection: Connection, seq: int) -> bytes:
+    rows_of = schema.journal
+    found = connection.execute(select(rows_of.c.chain).where(rows_of.c.seq == seq)).scalar()
+    if seq and found is None:
+        raise JournalDamaged(f"Row {seq} of the journal is missing.", REMEDY)
+    return bytes(found) if found else chain.START
 
 
 # -- the whole --------------------------------------------------------------------------------------------
@@ -131,32 +148,48 @@ def recover(connection: Connection, terms: LeaseTerms | None, old: Old = OLD) ->
 def verify(connection: Connection, old: Old = OLD) -> int:
     """See SqlJournal.verify."""
     state = State()
-    written = _ledger(connection)
-    last: ledger.Line | None = next(written, None)
-    for row in rows(connection, old=old):
+    for row in _with_postings(connection, 0, chain.START, old):
         fold(state, row)
+    if newest_snapshot(connection) > state.truth.seq:
+        raise JournalDamaged(f"Row {state.truth.seq + 1} of the journal is missing.", REMEDY)
+    _check_balances(connection, state)
+    assert sum(state.accounts.values()) == 0, "State.apply takes only postings that sum to zero"
+    return state.truth.seq
+
+
+def _with_postings(
+    connection: Connection, seq: int, link: bytes, old: Old, until: int | None = None
+) -> Iterator[Heard]:
+    """The rows after (`seq`, `link`), up to `until`, each checked, and with it its lines in the ledger."""
+    written = _ledger(connection, seq)
+    last: ledger.Line | None = next(written, None)
+    for row in rows(connection, seq, link, old):
+        if until is not None and row.seq > until:
+            return
         if type(row.event) is Posted:
             for line in ledger.lines_of(row.seq, row.heard_ms, row.event):
                 if line != last:
                     what = f"Line {line[1]} of posting {row.seq} in the ledger is wrong."
                     raise JournalDamaged(what, REMEDY)
                 last = next(written, None)
-    if last is not None:
+        yield row
+    if until is None and last is not None:
         raise JournalDamaged(f"Posting {last[0]} in the ledger is in no row of the journal.", REMEDY)
-    table = schema.balances
-    balances = {row.account: row.amount for row in connection.execute(select(table))}
+
+
+def _check_balances(connection: Connection, state: State) -> None:
+    """Raises JournalDamaged where an account holds something else than its postings sum to."""
+    balances = {row.account: row.amount for row in connection.execute(select(schema.balances))}
     for account in sorted(balances.keys() | state.accounts.keys()):
         has, is_due = balances.get(account, 0), state.accounts.get(account, 0)
         if has != is_due:
             raise JournalDamaged(f"The balance of {account} is {has}, its postings sum to {is_due}.", REMEDY)
-    assert sum(state.accounts.values()) == 0, "State.apply takes only postings that sum to zero"
-    return state.truth.seq
 
 
-def _ledger(connection: Connection) -> Iterator[ledger.Line]:
-    """All lines of the ledger in the order of the journal."""
+def _ledger(connection: Connection, seq: int) -> Iterator[ledger.Line]:
+    """The lines of the ledger after row `seq`, in the order of the journal."""
     table = schema.ledger
-    seq, line = 0, -1
+    seq, line = seq + 1, -1
     while True:
         after = (table.c.seq > seq) | ((table.c.seq == seq) & (table.c.line > line))
         chunk = connection.execute(

@@ -11,9 +11,10 @@ from starverse.store.database import is_sqlite
 from starverse.store.schema import members, projects, tenants, users
 
 UNIX_ID_FIRST = 61_000
-UNIX_IDS_TAKEN = range(65_500, 100_000)
-"""Where `nobody` (65534) and the other ids that systems give away themselves may lie."""
 """The Unix user of the first tenant's jobs: above what Debian gives out (59999), below nobody (65534)."""
+
+UNIX_IDS_TAKEN = range(65_500, 100_000)
+"""Where `nobody` and the other ids that systems give away themselves may lie: no tenant gets one of these."""
 
 
 class Tenant(NamedTuple):
