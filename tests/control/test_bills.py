@@ -58,6 +58,8 @@ BILLS = [
     ("a fault costs nothing from the last checkpoint", [LOST, life(30)], [50, 30], [10]),
     ("a fault without a checkpoint costs nothing at all", [life(50, "lost"), life(30)], [50, 30], [50]),
     ("nor does the way to the next first step", [LOST, life(30, start=3, step=2)], [50, 30], [10, 2]),
+    ("a first step that is told late earns ten minutes at most",
+     [LOST, life(900, step=800)], [50, 900], [10, 600]),
     ("who never tells of a first step pays for it", [LOST, life(30)], [50, 30], [10]),
     ("a crash of the job's own earns nothing", [life(50, "crashes", save=20), AGAIN], [50, 30], []),
     ("nor does a kill of the job's own", [life(50, "killed", save=20), AGAIN], [50, 30], []),

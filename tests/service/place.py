@@ -66,9 +66,9 @@ class HandEngine:
             case cmd.KillRank(run=run, rank=rank):
                 self.end(run, how="signal", code=9, rank=rank)
 
-    def end(self, run: str, how: Any = "exit", code: int = 0, rank: int = 0) -> None:
+    def end(self, run: str, how: Any = "exit", code: int = 0, rank: int = 0, text: str = "") -> None:
         if self.alive.pop(run, None):
-            self.say(ev.RunEnded(run, time.time_ns() // 1_000_000, how, code, rank))
+            self.say(ev.RunEnded(run, time.time_ns() // 1_000_000, how, code, rank, text))
 
     def survey(self, runs: Sequence[str], now_ms: int) -> Sequence[ev.Event]:
         return ()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from starverse.control.state import Job, Run, State
 from starverse.model import events as ev
 from starverse.model.job import StopWhy
-from starverse.model.units import CARD, DAY_MS, SECOND_MS
+from starverse.model.units import CARD, DAY_MS, MINUTE_MS, SECOND_MS
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms, lease_for
 from starverse.money.meter import affordable_ms, cost, hold_for
@@ -23,6 +23,9 @@ PLATFORM_FAULTS_MAX = 50
 
 RENEWAL_LEAST_MS = 1 * SECOND_MS
 """A lease is not renewed for less."""
+
+RESUME_CREDIT_MAX_MS = 10 * MINUTE_MS
+"""The most of a start that is given back after a platform fault: its first step is the job's own word."""
 
 RANKS_SAY = {EXIT_DONE, EXIT_SAVED, EXIT_NO_SPACE}
 """Exit codes by which a job says how it is: whoever says them was not felled by a broken card."""
@@ -80,7 +83,7 @@ def resumed(run: Run, event: ev.RunResumed) -> Iterator[ev.Event]:
     """A run takes its first step: what its start cost is given back if a platform fault made it so."""
     yield event
     if run.repays:
-        resumed_ms = min(event.happened_ms, run.lease_until_ms)
+        resumed_ms = min(event.happened_ms, run.lease_until_ms, run.started_ms + RESUME_CREDIT_MAX_MS)
         yield from _credit(run, run.started_ms, resumed_ms, "start after a platform fault")
 
 

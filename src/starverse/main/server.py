@@ -1,5 +1,6 @@
 """One server: the store, the loop with its live world, the API, and the console beside it."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -27,6 +28,8 @@ from starverse.store.database import home_url, open_database, reading
 from starverse.store.journal import SqlJournal
 from starverse.store.requests import Requests
 
+log = logging.getLogger(__name__)
+
 CONSOLE_PORT_WAIT_S = 8.0
 """A console whose server was killed needs a moment to notice and leave its port."""
 
@@ -39,12 +42,15 @@ class Server:
     isolation: Isolation
     cards: str
     loop: LoopThread
+    close_engine: Callable[[], None]
     keep_snapshot: Callable[[], None]
     failure: BaseException | None = None
 
     def stop(self) -> None:
         """End the loop after its turn and keep a snapshot. Runs go on under their leases."""
-        if self.loop.stop() and self.failure is None:
+        stands_still = self.loop.stop()
+        self.close_engine()
+        if stands_still and self.failure is None:
             self.keep_snapshot()
 
 
@@ -95,6 +101,7 @@ def build(home: Path, settings: Settings, on_failure: Callable[[], None]) -> Ser
             journal.save(state)
 
     def failed(error: BaseException) -> None:
+        log.error("the loop ended", exc_info=error)
         server.failure = error
         on_failure()
 
@@ -110,7 +117,9 @@ def build(home: Path, settings: Settings, on_failure: Callable[[], None]) -> Ser
         accepts_foreign=isolation.accepts_foreign,
         limits=Limits(trial_credit=settings.trial_credit),
     )
-    server = Server(platform, isolation, f"{cards.count} × {cards.kind}", loop, lambda: journal.save(state))
+    server = Server(
+        platform, isolation, f"{cards.count} × {cards.kind}", loop, engine.close, lambda: journal.save(state)
+    )
     _set_prices(requests, state, cards.kind, settings, clock.now_ms())
     loop.start()
     return server

@@ -47,9 +47,7 @@ def _serve(home: Path, settings: Settings) -> None:
     web: uvicorn.Server | None = None
 
     def end() -> None:
-        if web is None:
-            os.kill(os.getpid(), signal.SIGTERM)
-        else:
+        if web is not None:
             web.should_exit = True
 
     server = build(home, settings, end)
@@ -71,7 +69,8 @@ def _serve(home: Path, settings: Settings) -> None:
     try:
         if settings.console:
             beside = start_console(settings, home)
-        web.run()
+        if server.failure is None:  # else the loop ended while the rest was still coming up
+            web.run()
     finally:
         server.stop()
         if beside is not None:

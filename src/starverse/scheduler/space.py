@@ -88,13 +88,6 @@ class Space:
         """The healthy cards of a node that no run has, as a bit set."""
         return self._free[self._number[node]]
 
-    def largest(self) -> int:
-        """The most free cards on one node."""
-        for count in range(len(self._by_count) - 1, 0, -1):
-            if self._by_count[count]:
-                return count
-        return 0
-
     def find(self, count: int) -> tuple[Share, ...]:
         """A place for `count` cards, () when there is none: the fullest node that holds all of them, else as
         few nodes as possible."""

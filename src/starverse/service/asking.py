@@ -43,11 +43,12 @@ class KindNow(Struct, frozen=True):
 
 
 class Now(Struct, frozen=True):
-    """What a job is checked against: the cluster by kind, the tenant's money, the shortest lease."""
+    """What a job is checked against: the cluster by kind, the tenant's money, the terms of leases."""
 
     kinds: Mapping[str, KindNow]
     available: int
     least_lease_ms: int
+    grace_ms: int
 
 
 def now_of(state: State, tenant: str, now_ms: int) -> Now:
@@ -65,7 +66,9 @@ def now_of(state: State, tenant: str, now_ms: int) -> Now:
         )
         for kind, space in state.spaces.items()
     }
-    return Now(kinds, state.accounts.get(WALLET + tenant, 0), state.view.terms.least_ms)
+    return Now(
+        kinds, state.accounts.get(WALLET + tenant, 0), state.view.terms.least_ms, state.view.terms.grace_ms
+    )
 
 
 def spec_of(ask: JobAsk, job: str, tenant: str, project: str, owner: str, now: Now) -> JobSpec:

@@ -31,6 +31,7 @@ def preview(platform: Platform, actor: Actor, ask: JobAsk) -> Preview:
     spec = asking.spec_of(ask, "j-preview", place.tenant, place.project, actor.user, now)
     kind = now.kinds[spec.kind]
     low, high, price = spec.cards_min, spec.cards_max, spec.price
+    longest_ms = spec.time_limit_ms + now.grace_ms  # saving and leaving is paid for too
     return Preview(
         kind=spec.kind,
         cards_min=low // CARD,
@@ -39,8 +40,8 @@ def preview(platform: Platform, actor: Actor, ask: JobAsk) -> Preview:
         per_hour_min=price * low // CARD,
         per_hour_max=price * high // CARD,
         time_limit_ms=spec.time_limit_ms,
-        for_time_limit_min=hold_for(price, low, spec.time_limit_ms),
-        for_time_limit_max=hold_for(price, high, spec.time_limit_ms),
+        for_time_limit_min=hold_for(price, low, longest_ms),
+        for_time_limit_max=hold_for(price, high, longest_ms),
         available=now.available,
         lasts_ms=affordable_ms(now.available, price, high) if price else None,
         cards_free=kind.free,

@@ -1,42 +1,14 @@
 """A served cluster of two cards, and people at their command lines."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from tests.faces.cli.served import EMAIL, PASSWORD, Served, Shell
-from tests.service.place import Place
 
 from starverse.model.requests import TopUp
 from starverse.model.units import YUAN
 from starverse.service import accounts
-from starverse.store.database import DATABASE_FILE, home_url, open_database
-
-
-@pytest.fixture(scope="session")
-def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A new database: migrating takes most of a second, copying does not."""
-    home = tmp_path_factory.mktemp("migrated")
-    open_database(home_url(home)).dispose()
-    return home / DATABASE_FILE
-
-
-@pytest.fixture
-def served(tmp_path: Path, migrated: Path) -> Iterator[Served]:
-    home = tmp_path / "server"
-    home.mkdir()
-    shutil.copy(migrated, home)
-    served = Served(Place(home))
-    served.start()
-    yield served
-    served.stop()
-    served.place.close()
-
-
-@pytest.fixture
-def place(served: Served) -> Place:
-    return served.place
 
 
 @pytest.fixture

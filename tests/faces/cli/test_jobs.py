@@ -69,6 +69,18 @@ def test_everyones_jobs_are_the_operators_to_list(ada: Shell, operator: Shell, s
     assert operator.json("jobs")["items"] == []
 
 
+def test_a_job_that_crashed_shows_its_last_words_and_where_there_are_more(
+    ada: Shell, submitted: Submit, place: Place
+) -> None:
+    job = submitted("--retries", "0", "--", "train.py")
+    place.reach(job, "running")
+    place.engine.end(f"{job}.0", code=1, text="Traceback:\n  line 3\nValueError: \x1b[2Jno data")
+    place.reach(job, "ended")
+    said = ada("job", "show", job).stdout
+    assert f"The last lines of run 0; more: starverse job logs {job} --stderr" in said
+    assert "    Traceback:\n      line 3\n    ValueError: no data\n" in said
+
+
 def test_a_job_shows_its_runs_faults_and_cost(ada: Shell, submitted: Submit, place: Place) -> None:
     job = submitted("--name", "first", "--", "train.py")
     faulty(place, job)

@@ -17,7 +17,7 @@ def test_a_script_is_submitted_with_its_directory(ada: Shell, place: Place) -> N
     lines = said.splitlines()
     assert lines[0] == "1–2 × cpu at ¥3,600.0000 a card-hour; starts now"
     assert lines[1].startswith(
-        "¥3,600.0000 to ¥7,200.0000 an hour, at most ¥1,209,600.0000 for its time limit"
+        "¥3,600.0000 to ¥7,200.0000 an hour, at most ¥1,209,602.0000 for its time limit"
     )
     assert lines[2] == "the wallet (¥1,010.0000) lasts 8 min 25 s"
     assert lines[3] == "2 files, 21 B, 21 B new"
@@ -42,7 +42,7 @@ def test_with_json_the_job_is_the_one_document(ada: Shell) -> None:
 
 def test_a_dry_run_only_says_what_it_would_cost(ada: Shell, place: Place) -> None:
     preview = ada.json("submit", "--dry-run", "--time-limit", "1h", "--cards", "2", "--", "train.py")
-    assert preview["for_time_limit_max"] == 7_200_000_000
+    assert preview["for_time_limit_max"] == 7_202_000_000, "an hour, and a second to save"
     assert preview["cards_total"] == 2
     assert "an hour" in ada("submit", "--dry-run", "--", "train.py").stdout
     assert ada.json("jobs")["items"] == []

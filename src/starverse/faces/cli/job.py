@@ -8,7 +8,7 @@ from starverse.faces.cli import session
 from starverse.faces.cli.options import AsJson, JobName
 from starverse.faces.cli.pick import pick
 from starverse.faces.cli.show import Column, document, facts, line, now_ms, table
-from starverse.faces.cli.words import ago, cards, ending, many, number, one_line, standing
+from starverse.faces.cli.words import ago, cards, ending, harmless, many, number, one_line, standing
 from starverse.model.units import format_duration, format_yuan
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def show(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
     if runs:
         line()
         table(RUN_COLUMNS, [_run(each) for each in runs])
+        _last_words(found.job, runs[-1])
     if timeline:
         line()
         skipped = len(timeline) - MOMENTS_SHOWN
@@ -181,6 +182,15 @@ def _run(run: "Run") -> tuple[str, ...]:
         "" if run.checkpoint_step is None else f"{run.checkpoint_step:,}",
         ended,
     )
+
+
+def _last_words(job: str, run: "Run") -> None:
+    """What a run that ended badly said last, and where there is more."""
+    if run.text:
+        line()
+        line(f"The last lines of run {run.attempt}; more: starverse job logs {job} --stderr")
+        for each in run.text.splitlines():
+            line(f"    {harmless(each)}")
 
 
 def _command(command: tuple[str, ...]) -> str:
