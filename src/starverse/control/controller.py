@@ -44,6 +44,7 @@ class Controller:
             ev.RunEnded: self._run_ended,
             ev.RunResumed: self._run_resumed,
             ev.CheckpointSaved: self._checkpoint_saved,
+            ev.LayoutSet: self._record,
             ev.NodeJoined: self._node_joined,
             ev.NodeLost: self._node_lost,
         }

@@ -87,6 +87,7 @@ class Truth(Struct):
     runs: dict[str, Run] = {}
     accounts: dict[str, int] = {}
     prices: dict[str, list[tuple[int, int]]] = {}
+    layout: ev.LayoutSet = ev.LayoutSet(())
 
 
 class State:
@@ -236,6 +237,9 @@ class State:
         self.runs[event.run].injected = True
 
     # -- the world ----------------------------------------------------------------------------------------
+
+    def _LayoutSet(self, event: ev.LayoutSet) -> None:
+        self.truth.layout = event
 
     def _NodeJoined(self, event: ev.NodeJoined) -> None:
         node = self.nodes.get(event.node)

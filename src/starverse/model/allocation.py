@@ -6,10 +6,12 @@ from msgspec import Struct
 
 
 class Share(Struct, frozen=True, gc=False, array_like=True):
-    """Cards of one node: `mask` is a bit set of their indices on the node."""
+    """Cards of one node: `mask` is a bit set of their indices on the node. With `milli`, so many milli-cards of
+    each of them, the rest of which others may have."""
 
     node: str
     mask: int
+    milli: int = 0
 
     @classmethod
     def of(cls, node: str, cards: Iterable[int]) -> "Share":

@@ -70,12 +70,30 @@ class FaultInjected(_Event, frozen=True, tag=True):
 # -- the world ------------------------------------------------------------------------------------------
 
 
+class LayoutSet(_Event, frozen=True, tag=True):
+    """The names of the cluster's levels, outermost first and without the node; where the domains of one level
+    form a torus, that level and its size along each axis."""
+
+    levels: tuple[str, ...]
+    torus_level: str = ""
+    torus: tuple[int, ...] = ()
+
+
 class NodeJoined(_Event, frozen=True, tag=True):
-    """A node with so many cards of a kind is there (again)."""
+    """A node with so many cards of a kind is there (again).
+
+    `place` names the domains it lies in, outermost first, one for each level of the layout; `at` is the
+    position of its domain on the torus. `resources` are counted things beside CPU and memory.
+    """
 
     node: str
     kind: str
     cards: int
+    place: tuple[str, ...] = ()
+    at: tuple[int, ...] = ()
+    milli_cpu: int = 0
+    memory_mb: int = 0
+    resources: tuple[tuple[str, int], ...] = ()
 
 
 class NodeLost(_Event, frozen=True, tag=True):
@@ -209,7 +227,7 @@ class LeaderChanged(_Event, frozen=True, tag=True):
 
 Event = (
     TenantOpened | PriceSet | JobSubmitted | JobStopAsked | NodeCordoned | NodeUncordoned | FaultInjected
-    | NodeJoined | NodeLost | CardHealthChanged
+    | LayoutSet | NodeJoined | NodeLost | CardHealthChanged
     | RunStarted | RunResumed | CheckpointSaved | RunEnded
     | RunPlaced | LeaseRenewed | RunStopAsked | JobRequeued | JobPaused | JobEnded | Posted | LeaderChanged
 )  # fmt: skip

@@ -51,6 +51,37 @@ class After(Struct, frozen=True, gc=False, omit_defaults=True):
     ok: bool = True
 
 
+class Slice(Struct, frozen=True, gc=False, array_like=True):
+    """So many milli-cards in one domain of this level."""
+
+    level: str
+    milli_cards: int
+
+
+class Shape(Struct, frozen=True, gc=False, omit_defaults=True):
+    """How the cards of a job must lie, and what they need beside them.
+
+    A gang is made of members: `member` milli-cards on one node each, with so much of the node's CPU, memory
+    and named resources (`needs`). All of it lies in one domain of the level `require`, and of `prefer` where
+    that can be had. `slices`, outermost first, ask for whole multiples of so many cards in each domain of
+    their level; `spread` allows at most so many cards in one domain; `balanced` fills the domains evenly.
+    `licences` are counted for the whole cluster. Jobs with the same `apart` share no domain of `apart_level`.
+    """
+
+    member: int = CARD
+    milli_cpu: int = 0
+    memory_mb: int = 0
+    needs: tuple[tuple[str, int], ...] = ()
+    require: str = ""
+    prefer: str = ""
+    slices: tuple[Slice, ...] = ()
+    spread: tuple[Slice, ...] = ()
+    balanced: bool = False
+    licences: tuple[tuple[str, int], ...] = ()
+    apart: str = ""
+    apart_level: str = "node"
+
+
 class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     """What was asked for; lives across faults and never changes.
 
@@ -75,6 +106,7 @@ class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     array_index: int = 0
     after: tuple[After, ...] = ()
     earliest_start_ms: int = 0
+    shape: Shape = Shape()
 
 
 Phase = Literal["waiting", "starting", "running", "stopping", "settling", "paused", "ended"]

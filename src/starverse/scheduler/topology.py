@@ -1,0 +1,76 @@
+"""Where nodes lie: a tree of named levels, of any depth, whose domains at one level may form a torus."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+class Topology:
+    """The domains of each level, mutable: grows as nodes join, by number, in any order.
+
+    `levels` are named outermost first, without the node, whose level is the last: `len(levels)`. Level -1 is
+    the whole cluster, with the one domain 0. Domains of a level are numbered in the order they were first
+    seen; two domains of the same name in different parents are two domains.
+    """
+
+    def __init__(self, levels: Sequence[str] = (), torus_level: str = "", torus: Sequence[int] = ()) -> None:
+        self.levels = tuple(levels)
+        self.torus_level = self.levels.index(torus_level) if torus_level else -1
+        """The level whose domains form a torus; -1 without one."""
+        self.torus = tuple(torus)
+        """How many domains there are along each axis."""
+        self.nodes = 0
+        depth = len(self.levels)
+        self.domain: Ints = np.zeros((depth, 64), np.int64)
+        """The domain of each node at each level: shape (levels, capacity); columns beyond `nodes` are 0."""
+        self.parent: list[list[int]] = [[] for _ in range(depth)]
+        """The parent of each domain, by level: a domain of the level above (0 for the outermost)."""
+        self.names: list[list[str]] = [[] for _ in range(depth)]
+        self.position: list[tuple[int, ...]] = []
+        """Where each domain of the torus level lies on it."""
+        self._number: list[dict[tuple[int, str], int]] = [{} for _ in range(depth)]
+
+    def level(self, name: str) -> int:
+        """The number of a level, `len(levels)` for "node", -1 for "" (the whole cluster).
+
+        Raises ValueError for a name that is no level.
+        """
+        if not name:
+            return -1
+        return len(self.levels) if name == "node" else self.levels.index(name)
+
+    def count(self, level: int) -> int:
+        """How many domains there are at a level."""
+        if level < 0:
+            return 1
+        return self.nodes if level == len(self.levels) else len(self.names[level])
+
+    def join(self, place: Sequence[str], at: Sequence[int] = ()) -> int:
+        """Add the next node in the domains `place`, outermost first; returns its number.
+
+        Missing domains at the end are taken to be the node's own: unnamed ones, by themselves.
+        """
+        number = self.nodes
+        if number == self.domain.shape[1]:
+            self.domain = np.concatenate([self.domain, np.zeros_like(self.domain)], axis=1)
+        parent = 0
+        for level in range(len(self.levels)):
+            name = place[level] if level < len(place) else f"({number})"
+            parent = self._domain(level, parent, name, at)
+            self.domain[level, number] = parent
+        self.nodes += 1
+        return number
+
+    def _domain(self, level: int, parent: int, name: str, at: Sequence[int]) -> int:
+        numbers = self._number[level]
+        domain = numbers.get((parent, name))
+        if domain is None:
+            domain = numbers[parent, name] = len(numbers)
+            self.parent[level].append(parent)
+            self.names[level].append(name)
+            if level == self.torus_level:
+                self.position.append(tuple(at))
+        return domain
