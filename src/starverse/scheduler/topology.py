@@ -1,11 +1,30 @@
 """Where nodes lie: a tree of named levels, of any depth, whose domains at one level may form a torus."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+
+
+class Tree(NamedTuple):
+    """All domains in one row: the cluster, then level by level, the nodes last; children lie side by side.
+
+    Siblings lie in the order of their numbers, so what lies inside a domain is one stretch of each level.
+    """
+
+    starts: Ints
+    """Where each level starts in the row, the cluster's first; one more entry at the end."""
+    first: Ints
+    """The first child of each domain: its children end where those of the next domain start."""
+    above: Ints
+    """The parent of each domain; -1 above the cluster."""
+    nodes: Ints
+    """The numbers of the nodes, in the order of the row."""
+    leaf: Ints
+    """Where each node, by number, lies in the row."""
 
 
 class Topology:
@@ -32,6 +51,14 @@ class Topology:
         self.position: list[tuple[int, ...]] = []
         """Where each domain of the torus level lies on it."""
         self._number: list[dict[tuple[int, str], int]] = [{} for _ in range(depth)]
+        self._tree: Tree | None = None
+
+    @property
+    def tree(self) -> Tree:
+        """The domains in one row, as placement reads them; made anew after a node has joined."""
+        if self._tree is None:
+            self._tree = _tree_of(self.domain[:, : self.nodes])
+        return self._tree
 
     def level(self, name: str) -> int:
         """The number of a level, `len(levels)` for "node", -1 for "" (the whole cluster).
@@ -62,6 +89,7 @@ class Topology:
             parent = self._domain(level, parent, name, at)
             self.domain[level, number] = parent
         self.nodes += 1
+        self._tree = None
         return number
 
     def _domain(self, level: int, parent: int, name: str, at: Sequence[int]) -> int:
@@ -74,3 +102,21 @@ class Topology:
             if level == self.torus_level:
                 self.position.append(tuple(at))
         return domain
+
+
+def _tree_of(domain: Ints) -> Tree:
+    depth, nodes = domain.shape
+    order = np.lexsort((np.arange(nodes), *domain[::-1]))
+    ranks = [np.zeros(nodes, np.int64)]
+    for level in range(depth):
+        numbers = domain[level, order]
+        ranks.append(np.cumsum(np.diff(numbers, prepend=numbers[:1]) != 0))
+    ranks.append(np.arange(nodes))
+    firsts = [np.flatnonzero(np.diff(rank, prepend=-1)) for rank in ranks]
+    starts = np.cumsum([0, *(len(leaves) for leaves in firsts)])
+    below = [starts[level + 1] + ranks[level + 1][firsts[level]] for level in range(depth + 1)]
+    over = [starts[level] + ranks[level][firsts[level + 1]] for level in range(depth + 1)]
+    leaf = np.empty(nodes, np.int64)
+    leaf[order] = starts[-2] + np.arange(nodes)
+    ends = np.full(nodes + 1, starts[-1])
+    return Tree(starts, np.concatenate([*below, ends]), np.concatenate([[-1], *over]), order, leaf)
