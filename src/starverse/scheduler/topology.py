@@ -25,6 +25,8 @@ class Tree(NamedTuple):
     """The numbers of the nodes, in the order of the row."""
     leaf: Ints
     """Where each node, by number, lies in the row."""
+    numbers: Ints
+    """The number of each domain of the row at its level."""
 
 
 class Topology:
@@ -52,6 +54,7 @@ class Topology:
         """Where each domain of the torus level lies on it."""
         self._number: list[dict[tuple[int, str], int]] = [{} for _ in range(depth)]
         self._tree: Tree | None = None
+        self._cells: Ints | None = None
 
     @property
     def tree(self) -> Tree:
@@ -59,6 +62,14 @@ class Topology:
         if self._tree is None:
             self._tree = _tree_of(self.domain[:, : self.nodes])
         return self._tree
+
+    @property
+    def cells(self) -> Ints:
+        """Where each domain of the torus level lies, by number: its place in a flat array of the torus."""
+        if self._cells is None:
+            axes = np.array(self.position, np.int64).reshape(-1, len(self.torus)).T
+            self._cells = np.asarray(np.ravel_multi_index(tuple(axes), self.torus), np.int64)
+        return self._cells
 
     def level(self, name: str) -> int:
         """The number of a level, `len(levels)` for "node", -1 for "" (the whole cluster).
@@ -89,7 +100,7 @@ class Topology:
             parent = self._domain(level, parent, name, at)
             self.domain[level, number] = parent
         self.nodes += 1
-        self._tree = None
+        self._tree = self._cells = None
         return number
 
     def _domain(self, level: int, parent: int, name: str, at: Sequence[int]) -> int:
@@ -107,11 +118,8 @@ class Topology:
 def _tree_of(domain: Ints) -> Tree:
     depth, nodes = domain.shape
     order = np.lexsort((np.arange(nodes), *domain[::-1]))
-    ranks = [np.zeros(nodes, np.int64)]
-    for level in range(depth):
-        numbers = domain[level, order]
-        ranks.append(np.cumsum(np.diff(numbers, prepend=numbers[:1]) != 0))
-    ranks.append(np.arange(nodes))
+    inner = [np.cumsum(np.diff(numbers, prepend=numbers[:1]) != 0) for numbers in domain[:, order]]
+    ranks = [np.zeros(nodes, np.int64), *inner, np.arange(nodes)]
     firsts = [np.flatnonzero(np.diff(rank, prepend=-1)) for rank in ranks]
     starts = np.cumsum([0, *(len(leaves) for leaves in firsts)])
     below = [starts[level + 1] + ranks[level + 1][firsts[level]] for level in range(depth + 1)]
@@ -119,4 +127,7 @@ def _tree_of(domain: Ints) -> Tree:
     leaf = np.empty(nodes, np.int64)
     leaf[order] = starts[-2] + np.arange(nodes)
     ends = np.full(nodes + 1, starts[-1])
-    return Tree(starts, np.concatenate([*below, ends]), np.concatenate([[-1], *over]), order, leaf)
+    numbers = np.concatenate(
+        [[0], *(domain[level, order[firsts[level + 1]]] for level in range(depth)), order]
+    )
+    return Tree(starts, np.concatenate([*below, ends]), np.concatenate([[-1], *over]), order, leaf, numbers)

@@ -11,24 +11,31 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
+UNLIMITED = 1 << 62
+"""The limit of a level without one."""
+
 
 @njit(cache=True)
 def rooms(starts: Ints, first: Ints, nodes: Ints, free: Ints, grain: Ints, limit: Ints) -> Ints:
     """The room of each domain, by the room of the nodes: `free`, by number."""
-    leaves = starts[-2]
     room = np.empty(starts[-1], np.int64)
+    leaves = room[starts[-2] :]
     for leaf in range(nodes.size):
-        room[leaves + leaf] = min(free[nodes[leaf]], limit[-1])
-    if grain[-1] > 1:
-        for leaf in range(leaves, starts[-1]):
-            room[leaf] -= room[leaf] % grain[-1]
+        held = min(free[nodes[leaf]], limit[-1])
+        leaves[leaf] = held if grain[-1] == 1 else held - held % grain[-1]
     for level in range(starts.size - 3, -1, -1):
-        for domain in range(starts[level], starts[level + 1]):
+        below = starts[level + 1]
+        children = room[below:]
+        ends = first[starts[level] + 1 : below + 1]
+        child = 0
+        for domain in range(ends.size):
             held = 0
-            for child in range(first[domain], first[domain + 1]):
-                held += room[child]
+            end = ends[domain] - below
+            for other in range(child, end):
+                held += children[other]
+            child = end
             held = min(held, limit[level])
-            room[domain] = held if grain[level] == 1 else held - held % grain[level]
+            room[starts[level] + domain] = held if grain[level] == 1 else held - held % grain[level]
     return room
 
 
@@ -69,18 +76,33 @@ def _tightest(room: Ints, above: Ints, low: int, high: int, want: int) -> int:
 
     Among equals the one whose parents have least room, so that what is whole stays whole; then the first.
     """
-    best = -1
-    for domain in range(low, high):
-        if room[domain] < want or (best >= 0 and room[domain] > room[best]):
-            continue
-        if best >= 0 and room[domain] == room[best]:
-            mine, other = above[domain], above[best]
-            while mine != other and room[mine] == room[other]:
-                mine, other = above[mine], above[other]
-            if mine == other or room[mine] > room[other]:
-                continue
-        best = domain
-    return best
+    block = room[low:high]
+    least = UNLIMITED
+    for place in range(block.size):
+        least = min(least, block[place] if block[place] >= want else UNLIMITED)
+    if least == UNLIMITED:
+        return -1
+    tied = np.empty(block.size, np.int64)  # the first of each parent
+    parents = np.empty(block.size, np.int64)
+    count = 0
+    for place in range(block.size):
+        if block[place] == least and (not count or above[low + place] != parents[count - 1]):
+            tied[count] = low + place
+            parents[count] = above[low + place]
+            count += 1
+    while count > 1:
+        least = UNLIMITED
+        for place in range(count):
+            least = min(least, room[parents[place]])
+        kept = 0
+        for place in range(count):
+            parent = parents[place]
+            if room[parent] == least and (not kept or above[parent] != parents[kept - 1]):
+                tied[kept] = tied[place]
+                parents[kept] = above[parent]
+                kept += 1
+        count = kept
+    return int(tied[0])
 
 
 @njit(cache=True)
@@ -179,3 +201,49 @@ def _chosen(share: Ints, nodes: Ints, low: int, high: int, leaves: int) -> tuple
             members[count] = share[leaf]
             count += 1
     return chosen, members
+
+
+@njit(cache=True)
+def box(grid: Ints, sizes: Ints, costs: Ints, want: int, start: int) -> tuple[int, tuple[int, int, int], int]:
+    """The first of the sizes of box (from `start`) that holds `want` somewhere on the torus `grid`.
+
+    Returns which size, the lowest corner and what it holds: of sizes that cost the same, and of corners, the
+    one that holds least. The size is -1 when there is none.
+    """
+    sums = _sums(grid)
+    most = np.sort(grid.ravel())[::-1].cumsum()
+    best, corner, least = -1, (0, 0, 0), UNLIMITED
+    for size in range(start, costs.size):
+        if best >= 0 and costs[size] > costs[best]:
+            break
+        a, b, c = sizes[size]
+        if most[a * b * c - 1] < want:
+            continue
+        for x in range(grid.shape[0] if a < grid.shape[0] else 1):
+            for y in range(grid.shape[1] if b < grid.shape[1] else 1):
+                for z in range(grid.shape[2] if c < grid.shape[2] else 1):
+                    held = (
+                        (sums[x + a, y + b, z + c] - sums[x, y + b, z + c])
+                        - (sums[x + a, y, z + c] - sums[x, y, z + c])
+                        - (sums[x + a, y + b, z] - sums[x, y + b, z])
+                        + (sums[x + a, y, z] - sums[x, y, z])
+                    )
+                    if want <= held < least:
+                        best, corner, least = size, (x, y, z), held
+    return best, corner, least
+
+
+@njit(cache=True)
+def _sums(grid: Ints) -> Ints:
+    """The sums over all boxes from the origin, of the torus laid out twice along each axis."""
+    dx, dy, dz = grid.shape
+    sums = np.zeros((2 * dx + 1, 2 * dy + 1, 2 * dz + 1), np.int64)
+    for x in range(2 * dx):
+        for y in range(2 * dy):
+            line = 0
+            for z in range(2 * dz):
+                line += grid[x % dx, y % dy, z % dz]
+                sums[x + 1, y + 1, z + 1] = (
+                    line + sums[x, y + 1, z + 1] + sums[x + 1, y, z + 1] - sums[x, y, z + 1]
+                )
+    return sums

@@ -5,7 +5,7 @@ from math import lcm
 
 import numpy as np
 
-from starverse.scheduler.placement import ANYWHERE, Chosen, Ints, Rule
+from starverse.scheduler.placement import ANYWHERE, Chosen, Ints, Rule, kernels
 from starverse.scheduler.topology import Topology
 
 
@@ -18,25 +18,20 @@ def place(topology: Topology, room: Ints, want: int, rule: Rule = ANYWHERE) -> C
     In it, as few racks as possible come before as few nodes. The nodes are in the order of the tree, so that
     neighbours by rank are neighbours by wire.
     """
-    from starverse.scheduler.placement import kernels  # numba takes 0.6 s to import
-
     assert want > 0, "a gang has a member"
     tree = topology.tree
-    grain, limit = _terms(len(topology.levels), rule)
+    grain, limit = terms(len(topology.levels), rule)
     if want % grain[0]:
         return None
     nodes, members = kernels.place(*tree[:4], room, want, rule.require + 1, grain, limit, rule.balanced)
     return Chosen(nodes, members) if nodes.size else None
 
 
-UNLIMITED = 1 << 62
-
-
 @lru_cache(maxsize=1024)
-def _terms(depth: int, rule: Rule) -> tuple[Ints, Ints]:
+def terms(depth: int, rule: Rule) -> tuple[Ints, Ints]:
     """What a domain of each level, the cluster first and the node last, takes a multiple of, and at most."""
     grain = np.ones(depth + 2, np.int64)
-    limit = np.full(depth + 2, UNLIMITED, np.int64)
+    limit = np.full(depth + 2, kernels.UNLIMITED, np.int64)
     for level, members in rule.slices:
         grain[level + 1] = members
     for level, members in rule.spread:

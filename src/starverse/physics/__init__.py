@@ -1,0 +1,1 @@
+"""How bytes, watts, heat, faults and training steps behave; pure."""

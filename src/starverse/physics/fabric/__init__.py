@@ -1,0 +1,1 @@
+"""How bytes move: networks and the collectives on them."""
