@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from starverse.scheduler.placement import ANYWHERE, Ints, Rule, kernels
-from starverse.scheduler.placement.tree import terms
+from starverse.scheduler.placement import ANYWHERE, Ints, Rule
+from starverse.scheduler.placement.tree import rooms
 from starverse.scheduler.topology import Topology
 
 
@@ -18,7 +18,7 @@ class Fit(NamedTuple):
 
 def largest_block(topology: Topology, room: Ints, level: int, rule: Rule = ANYWHERE) -> int:
     """The most members that one domain of a level could take by the rule; 0 without a domain."""
-    return int(_rooms(topology, room, level, rule).max(initial=0))
+    return int(rooms(topology, room, level, rule).max(initial=0))
 
 
 def fits_by_level(topology: Topology, room: Ints, want: int, slices: Sequence[tuple[int, int]]) -> list[Fit]:
@@ -29,7 +29,7 @@ def fits_by_level(topology: Topology, room: Ints, want: int, slices: Sequence[tu
     fits: list[Fit] = []
     for place, (level, members) in enumerate(slices):
         rule = Rule(slices=tuple(slices[place:]))
-        there = int(_rooms(topology, room, level, rule).sum()) // members
+        there = int(rooms(topology, room, level, rule).sum()) // members
         fits.append(Fit(level, there, want // members))
     return fits
 
@@ -39,10 +39,3 @@ def sentence(topology: Topology, fits: Sequence[Fit]) -> str:
     names = (*topology.levels, "node")
     words = [f"{min(fit.fits, fit.wanted)}/{fit.wanted} on {names[fit.level]}" for fit in fits]
     return "; ".join(words).replace(" on", " slices fit on", 1)
-
-
-def _rooms(topology: Topology, room: Ints, level: int, rule: Rule) -> Ints:
-    """What each domain of a level could take by the rule, in the order of the tree."""
-    tree = topology.tree
-    rooms = kernels.rooms(tree.starts, tree.first, tree.nodes, room, *terms(len(topology.levels), rule))
-    return rooms[tree.starts[level + 1] : tree.starts[level + 2]]

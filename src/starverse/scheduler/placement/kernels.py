@@ -2,7 +2,8 @@
 
 Arrays over the row: `room`, how many members a domain could take by the rules, and `share`, how many it is
 given. `grain` and `limit` are by level, the cluster first: what a domain is given is a multiple of the one
-and no more than the other. A grain divides those of the levels above it, a limit is no more than theirs.
+and no more than the other. A grain divides those of the levels above it, a limit is no more than theirs. With
+`left`, over the row, each domain has a limit of its own instead, no more than its parent's.
 """
 
 import numpy as np
@@ -16,12 +17,14 @@ UNLIMITED = 1 << 62
 
 
 @njit(cache=True)
-def rooms(starts: Ints, first: Ints, nodes: Ints, free: Ints, grain: Ints, limit: Ints) -> Ints:
+def rooms(
+    starts: Ints, first: Ints, nodes: Ints, free: Ints, grain: Ints, limit: Ints, left: Ints
+) -> Ints:  # fmt: skip
     """The room of each domain, by the room of the nodes: `free`, by number."""
     room = np.empty(starts[-1], np.int64)
     leaves = room[starts[-2] :]
     for leaf in range(nodes.size):
-        held = min(free[nodes[leaf]], limit[-1])
+        held = min(free[nodes[leaf]], left[starts[-2] + leaf] if left.size else limit[-1])
         leaves[leaf] = held if grain[-1] == 1 else held - held % grain[-1]
     for level in range(starts.size - 3, -1, -1):
         below = starts[level + 1]
@@ -34,7 +37,7 @@ def rooms(starts: Ints, first: Ints, nodes: Ints, free: Ints, grain: Ints, limit
             for other in range(child, end):
                 held += children[other]
             child = end
-            held = min(held, limit[level])
+            held = min(held, left[starts[level] + domain] if left.size else limit[level])
             room[starts[level] + domain] = held if grain[level] == 1 else held - held % grain[level]
     return room
 
@@ -42,14 +45,14 @@ def rooms(starts: Ints, first: Ints, nodes: Ints, free: Ints, grain: Ints, limit
 @njit(cache=True)
 def place(
     starts: Ints, first: Ints, above: Ints, nodes: Ints, free: Ints,
-    want: int, require: int, grain: Ints, limit: Ints, balanced: bool,
+    want: int, require: int, grain: Ints, limit: Ints, left: Ints, balanced: bool,
 ) -> tuple[Ints, Ints]:  # fmt: skip
     """The nodes, by number, and the members of each; both empty when there is no place.
 
     The innermost domain that holds all, not outside one of the level `require` (the cluster is 0); in it as
     few domains of each level as possible, from the outermost level to the innermost.
     """
-    room = rooms(starts, first, nodes, free, grain, limit)
+    room = rooms(starts, first, nodes, free, grain, limit, left)
     top = -1
     level = starts.size - 2
     while top < 0 and level >= require:

@@ -42,6 +42,8 @@ def _place_within(topology: Topology, room: Ints, want: int, rule: Rule, level: 
     chosen = None
     for domain in range(topology.count(level)):
         inside = room if level < 0 else np.where(topology.domain[level, : topology.nodes] == domain, room, 0)
+        if not tree.place(topology, inside, want, rule):
+            continue
         for box, price in _boxes_that_hold(topology, inside, want, rule):
             if best is not None and price >= best:
                 break
@@ -57,25 +59,24 @@ def _boxes_that_hold(
 ) -> Iterator[tuple[Flags, tuple[int, int]]]:
     """The nodes in each box that has room for all, and what the box costs and holds; the best box first.
 
-    Of boxes of the same size, only the best. The last is the whole torus, if anything is.
+    Of boxes of the same size, only the one with least room.
     """
     level, row = topology.torus_level, topology.tree
-    rooms = kernels.rooms(row.starts, row.first, row.nodes, room, *tree.terms(len(topology.levels), rule))
-    stretch = slice(row.starts[level + 1], row.starts[level + 2])
+    numbers = row.numbers[row.starts[level + 1] : row.starts[level + 2]]
     sizes, costs, dims = _sizes(topology.torus)
     grid = np.zeros(dims, np.int64)
-    np.add.at(grid.reshape(-1), topology.cells[row.numbers[stretch]], rooms[stretch])
+    np.add.at(grid.reshape(-1), topology.cells[numbers], tree.rooms(topology, room, level, rule))
     cell = topology.cells[topology.domain[level, : topology.nodes]]
     start = 0
     while True:
-        start, corner, held = kernels.box(grid, sizes, costs, want, start)
-        if start < 0:
+        size, corner, held = kernels.box(grid, sizes, costs, want, start)
+        if size < 0:
             return
         inside = np.zeros(dims, np.bool_)
-        axes = [(at + np.arange(d)) % whole for at, d, whole in zip(corner, sizes[start], dims, strict=True)]
+        axes = [(at + np.arange(d)) % whole for at, d, whole in zip(corner, sizes[size], dims, strict=True)]
         inside[np.ix_(*axes)] = True
-        yield inside.reshape(-1)[cell], (int(costs[start]), held)
-        start += 1
+        yield inside.reshape(-1)[cell], (int(costs[size]), held)
+        start = size + 1
 
 
 @lru_cache(maxsize=8)

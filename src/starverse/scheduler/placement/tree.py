@@ -18,13 +18,30 @@ def place(topology: Topology, room: Ints, want: int, rule: Rule = ANYWHERE) -> C
     In it, as few racks as possible come before as few nodes. The nodes are in the order of the tree, so that
     neighbours by rank are neighbours by wire.
     """
+    return place_within(topology, room, want, rule, UNBOUND)
+
+
+def place_within(topology: Topology, room: Ints, want: int, rule: Rule, left: Ints) -> Chosen | None:
+    """The same, where each domain of the tree's row may take no more than is `left` to it."""
     assert want > 0, "a gang has a member"
     tree = topology.tree
     grain, limit = terms(len(topology.levels), rule)
     if want % grain[0]:
         return None
-    nodes, members = kernels.place(*tree[:4], room, want, rule.require + 1, grain, limit, rule.balanced)
+    nodes, members = kernels.place(*tree[:4], room, want, rule.require + 1, grain, limit, left, rule.balanced)
     return Chosen(nodes, members) if nodes.size else None
+
+
+def rooms(topology: Topology, room: Ints, level: int, rule: Rule) -> Ints:
+    """What each domain of a level could take by the rule, in the order of the tree."""
+    tree = topology.tree
+    grain, limit = terms(len(topology.levels), rule)
+    row = kernels.rooms(tree.starts, tree.first, tree.nodes, room, grain, limit, UNBOUND)
+    return row[tree.starts[level + 1] : tree.starts[level + 2]]
+
+
+UNBOUND: Ints = np.empty(0, np.int64)
+"""No limits but those of the levels."""
 
 
 @lru_cache(maxsize=1024)
