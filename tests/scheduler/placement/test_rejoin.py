@@ -58,3 +58,9 @@ def test_what_stays_counts_where_a_gang_spreads() -> None:
 def test_a_gang_of_which_nothing_is_left_is_placed_anew() -> None:
     free = TWO_LEAVES.format(*"1..11...")
     assert comes_back(free, TWO_LEAVES.format(*"........"), 2) == same(TWO_LEAVES.format(*"1..1...."))
+
+
+def test_a_broken_slice_of_a_pod_stays_in_the_rack_that_holds_the_gang() -> None:
+    slices = Rule(require=1, slices=((0, 2),))
+    assert comes_back("s/l0 . .\ns/l1 1 1", "s/l0 1 .\ns/l1 . .", 1, slices) == ""
+    assert comes_back("s/l0 . 1\ns/l1 1 1", "s/l0 1 .\ns/l1 . .", 1, slices) == same("s/l0 . 1\ns/l1 . .")

@@ -87,22 +87,25 @@ def _tightest(room: Ints, above: Ints, low: int, high: int, want: int) -> int:
         return -1
     tied = np.empty(block.size, np.int64)  # the first of each parent
     parents = np.empty(block.size, np.int64)
-    count = 0
+    over = above[low:high]
+    count, last = 0, -2
     for place in range(block.size):
-        if block[place] == least and (not count or above[low + place] != parents[count - 1]):
+        if block[place] == least and over[place] != last:
+            last = over[place]
             tied[count] = low + place
-            parents[count] = above[low + place]
+            parents[count] = last
             count += 1
     while count > 1:
         least = UNLIMITED
         for place in range(count):
             least = min(least, room[parents[place]])
-        kept = 0
+        kept, last = 0, -2
         for place in range(count):
             parent = parents[place]
-            if room[parent] == least and (not kept or above[parent] != parents[kept - 1]):
+            if room[parent] == least and above[parent] != last:
+                last = above[parent]
                 tied[kept] = tied[place]
-                parents[kept] = above[parent]
+                parents[kept] = last
                 kept += 1
         count = kept
     return int(tied[0])

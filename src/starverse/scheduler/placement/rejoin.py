@@ -50,7 +50,7 @@ class _Gang:
         """Fill up the last slice in a domain; whether that could be done."""
         held = int(self.held[self._domains(level) == domain].sum())
         inner = tuple(slice_ for slice_ in self.rule.slices if slice_[0] > level)
-        return self.grow(-held % members, self.rule._replace(require=-1, slices=inner), level, domain)
+        return self.grow(-held % members, self.rule._replace(slices=inner), level, domain)
 
     def grow(self, want: int, rule: Rule, level: int, domain: int) -> bool:
         """Add members inside a domain, as near to the gang as can be; whether that could be done."""
