@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 BUCKET = 60
-"""Milli-cards: savings in one bucket are a tie. From 40 to 60 is best on openb; 1 to 80 is ahead of FGD too."""
+"""Milli-cards: savings in one bucket are a tie. On openb 40 to 60 is best, and 1 to 80 is ahead of FGD."""
 CLASSES_MOST = 256
 """Classes of request whose scores are kept; one more, and all are worked out anew."""
 
