@@ -12,8 +12,8 @@ from starverse.model.job import JOB_LIFE, JobSpec, Phase
 from starverse.model.units import CARD
 from starverse.money.meter import cost, hold_for
 from starverse.scheduler.decide import decide
-from starverse.scheduler.plan import NOTHING
 from starverse.scheduler.reasons import why_waiting
+from starverse.scheduler.space import Space
 
 
 def of_the_state(state: State) -> None:
@@ -21,6 +21,8 @@ def of_the_state(state: State) -> None:
     cards_are_where_they_are_said_to_be(state)
     every_job_is_in_one_place(state)
     money_is_held_for_what_runs(state)
+    if state.view.stirred:  # there is another turn at this instant
+        return
     nothing_more_can_be_decided(state)
     whoever_waits_knows_why(state)
     nobody_waits_for_money_that_is_there(state)
@@ -43,7 +45,7 @@ def cards_are_where_they_are_said_to_be(state: State) -> None:
 
 
 def every_job_is_in_one_place(state: State) -> None:
-    queued = [job for queue in state.queues.values() for job in queue]
+    queued = [job for line in state.view.lines.values() for job in line.stands]
     delayed = [
         name for at_ms, name in state.delayed
         if (job := state.jobs.get(name)) and (job.phase, job.not_before_ms) == ("waiting", at_ms)
@@ -51,9 +53,8 @@ def every_job_is_in_one_place(state: State) -> None:
     paused = [job for jobs in state.paused.values() for job in jobs]
     running = [run.job for run in state.runs.values()]
     assert sorted(queued + delayed + paused + running) == sorted(state.jobs)
-    for kind, queue in state.queues.items():
-        orders = [state.jobs[job].order for job in queue]
-        assert orders == sorted(orders), f"the queue of {kind} is out of order"
+    assert all(state.jobs[name].phase == "waiting" for name in state.truth.promises)
+    assert set(state.view.promises) == set(state.truth.promises)
     for name, job in state.jobs.items():
         assert (
             (job.run in state.runs) == (name in running) == (job.phase in {"starting", "running", "stopping"})
@@ -79,19 +80,28 @@ def nothing_more_can_be_decided(state: State) -> None:
     """What the loop left undone cannot be done, by the word of a `decide` that remembers nothing."""
     before = insides(state)
     plan, memo = decide(state.view, {}, state.now_ms)
-    assert plan is NOTHING, f"left undone: {plan}"
-    assert decide(state.view, memo, state.now_ms)[0] is NOTHING
+    assert not plan.places, f"left undone: {plan}"
+    assert not plan.unpaid, f"left undone: {plan}"
+    for promise in plan.promises:  # as time passes one may come forward that could not before
+        assert 0 < promise.at_ms <= state.view.promises[promise.job].at_ms, (plan, state.view.promises)
+    assert decide(state.view, memo, state.now_ms)[0] == plan
     assert insides(state) == before, "to decide has changed the state"
 
 
 def insides(state: State) -> Any:
     """All of the state that can be seen, what is derived included."""
     spaces = {
-        kind: {slot: repr(getattr(space, slot)) for slot in vars(space)}
+        kind: (space.node.tolist(), space.when.tolist(), claims(space), space.changes)
         for kind, space in state.spaces.items()
     }
-    queues = {kind: tuple(queue) for kind, queue in state.queues.items()}
-    return state.snapshot(), spaces, queues, tuple(state.delayed), repr(state.paused)
+    stands = {kind: tuple(line.stands.items()) for kind, line in state.view.lines.items()}
+    return state.snapshot(), spaces, stands, state.view.shares.has, tuple(state.delayed), repr(state.paused)
+
+
+def claims(space: Space) -> list[tuple[int, ...]]:
+    """Who has a claim on which node, from when to when; in which slot is of no matter."""
+    slots = space.slot.reshape(4, -1).T.tolist()
+    return sorted((place // space.slot.shape[2], *slot) for place, slot in enumerate(slots) if slot[3])
 
 
 def whoever_waits_knows_why(state: State) -> None:
@@ -109,7 +119,7 @@ def nobody_waits_for_money_that_is_there(state: State) -> None:
     for tenant, jobs in state.paused.items():
         for name in jobs:
             spec, space = state.jobs[name].spec, state.spaces.get(state.jobs[name].spec.kind)
-            could_start = space and spec.cards_min <= space.free * CARD and not state.queues.get(spec.kind)
+            could_start = space and spec.cards_min <= space.free * CARD and not state.view.waiting(spec.kind)
             if state.jobs[name].pause == "wallet" and could_start:
                 needs = hold_for(spec.price, spec.cards_min, state.view.terms.least_ms)
                 assert state.accounts[f"wallet/{tenant}"] < needs, f"{name} could start"

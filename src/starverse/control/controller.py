@@ -183,6 +183,8 @@ class Controller:
             has, needs = format_yuan(unpaid.has), format_yuan(unpaid.needs)
             why = f"The wallet holds {has}; the shortest lease needs {needs}."
             self._record(ev.JobPaused(unpaid.job, why, "wallet"))
+        if plan.promises:
+            self._record(ev.StartsPromised(plan.promises))
 
     def _record(self, event: Any) -> None:
         """Fold an event, put it down for the journal, and derive the order it gives."""

@@ -1,7 +1,6 @@
 """What is alive now, folded from the journal: nodes, jobs, runs and money."""
 
 from bisect import insort
-from collections import deque
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
@@ -9,13 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from starverse.control.scheduling import Scheduling
 from starverse.model import events as ev
 from starverse.model.allocation import Share
 from starverse.model.job import JOB_LIFE, JobSpec, Phase
-from starverse.model.units import CARD
 from starverse.money.lease import LeaseTerms
-from starverse.scheduler.space import Space
-from starverse.scheduler.view import View
 
 _NEVER_BELOW_ZERO = ("wallet/", "held/")
 
@@ -29,6 +26,11 @@ class Node(Struct, gc=False):
     broken: int = 0
     cordoned: bool = False
     lost: bool = False
+    place: tuple[str, ...] = ()
+    at: tuple[int, ...] = ()
+    milli_cpu: int = 0
+    memory_mb: int = 0
+    resources: tuple[tuple[str, int], ...] = ()
 
 
 class Job(Struct, gc=False):
@@ -88,6 +90,9 @@ class Truth(Struct):
     accounts: dict[str, int] = {}
     prices: dict[str, list[tuple[int, int]]] = {}
     layout: ev.LayoutSet = ev.LayoutSet(())
+    promises: dict[str, ev.Promised] = {}
+    used: dict[str, int] = {}
+    used_step: int = 0
 
 
 class State:
@@ -105,25 +110,29 @@ class State:
         self.jobs = truth.jobs
         self.runs = truth.runs
         self.accounts = truth.accounts
-        self.queues: dict[str, deque[str]] = {}
-        self.spaces: dict[str, Space] = {}
         self.delayed: list[tuple[int, str]] = []
         self.paused: dict[str, dict[str, None]] = {}
-        self.view = View(self.queues, self.spaces, self.jobs, self.accounts, terms or LeaseTerms())
+        self.scheduling = Scheduling(self.jobs, self.accounts, terms or LeaseTerms(), truth.layout)
+        self.view = self.scheduling.view
+        self.spaces = self.view.spaces
         self.folds: dict[type, Callable[[Any], None]] = {
             getattr(ev, name[1:]): getattr(self, name)
             for name in ("_" + event.__name__ for event in ev.Event.__args__)
         }
         for node in truth.nodes.values():
             self._open_or_close(node)
+        self.scheduling.view.shares.load(truth.used, truth.used_step)
         for run in truth.runs.values():
-            for share in run.shares:
-                self.spaces[self.nodes[share.node].kind].take(share.node, share.mask)
+            job = truth.jobs[run.job]
+            ends_ms = (run.started_ms or run.placed_ms) + self._left_ms(job)
+            self.scheduling.run_placed(run.run, job.spec, run.shares, ends_ms)
         for name, job in sorted(truth.jobs.items(), key=lambda item: item[1].order):
             if job.phase == "waiting":
                 self._enqueue(name, job)
             elif job.phase == "paused":
                 self.paused.setdefault(job.spec.tenant, {})[name] = None
+        for promised in truth.promises.values():
+            self.scheduling.promise(promised, self.now_ms)
 
     @classmethod
     def load(cls, snapshot: bytes, terms: LeaseTerms | None = None) -> "State":
@@ -132,6 +141,7 @@ class State:
 
     def snapshot(self) -> bytes:
         """The same bytes for the same fold."""
+        self.truth.used, self.truth.used_step = self.view.shares.saved()
         return msgspec.json.encode(self.truth)
 
     def apply(self, event: Any, heard_ms: int) -> None:
@@ -156,14 +166,6 @@ class State:
 
     # -- derived ------------------------------------------------------------------------------------------
 
-    def _queue(self, job: Job) -> deque[str]:
-        queue = self.queues.get(job.spec.kind)
-        if queue is None:
-            self.queues[job.spec.kind] = queue = deque()
-            for kind in sorted(self.queues):  # decisions are made kind by kind, in an order of their own
-                self.queues[kind] = self.queues.pop(kind)
-        return queue
-
     def _enqueue(self, name: str, job: Job) -> None:
         if job.not_before_ms > self.now_ms:
             heappush(self.delayed, (job.not_before_ms, name))
@@ -171,22 +173,21 @@ class State:
             self._stand_in_line(name, job)
 
     def _stand_in_line(self, name: str, job: Job) -> None:
-        """Put a job into its queue, at the place that its order gives it."""
-        self.view.stirred = True
-        queue = self._queue(job)
-        if not queue or self.jobs[queue[-1]].order < job.order:
-            queue.append(name)
-        elif self.jobs[queue[0]].order > job.order:
-            queue.appendleft(name)
-        else:
-            insort(queue, name, key=lambda other: self.jobs[other].order)
+        """Let a job wait for cards, at the place that its order gives it."""
+        self.scheduling.wait(name, job.spec, job.order, self._left_ms(job), job.attempts > 0)
 
-    def _leave_queue(self, name: str, job: Job) -> None:
-        queue = self._queue(job)
-        if queue and queue[0] == name:
-            queue.popleft()
-        elif name in queue:
-            queue.remove(name)
+    def _leave_queue(self, name: str) -> None:
+        self.truth.promises.pop(name, None)
+        self.scheduling.leave(name)
+
+    def _left_ms(self, job: Job) -> int:
+        """What a run of the job may take at the longest: what is left of its limit, and to save and leave."""
+        return max(job.spec.time_limit_ms - job.ran_ms, 0) + self.view.terms.grace_ms
+
+    def _ends_later(self, run: Run) -> None:
+        """A run may take longer than was thought when it was placed."""
+        begins_ms = run.started_ms or run.placed_ms
+        self.scheduling.run_ends(run.run, begins_ms + self._left_ms(self.jobs[run.job]))
 
     def _move(self, name: str, job: Job, event: str) -> None:
         phase = JOB_LIFE.get((job.phase, event))
@@ -194,12 +195,10 @@ class State:
         job.phase = phase
 
     def _open_or_close(self, node: Node) -> None:
-        space = self.spaces.get(node.kind)
-        if space is None:
-            space = self.spaces[node.kind] = Space()
-        self.view.stirred = True
         healthy = ((1 << node.cards) - 1) & ~node.broken
-        space.join(node.node, healthy, not (node.cordoned or node.lost))
+        is_open = not (node.cordoned or node.lost)
+        stock = (("cpu", node.milli_cpu), ("memory", node.memory_mb), *node.resources)
+        self.scheduling.node(node.node, node.kind, healthy, is_open, node.place, node.at, stock)
 
     # -- people -------------------------------------------------------------------------------------------
 
@@ -239,14 +238,16 @@ class State:
     # -- the world ----------------------------------------------------------------------------------------
 
     def _LayoutSet(self, event: ev.LayoutSet) -> None:
-        self.truth.layout = event
+        self.truth.layout = self.scheduling.layout = event
 
     def _NodeJoined(self, event: ev.NodeJoined) -> None:
         node = self.nodes.get(event.node)
         if node is None:
             node = self.nodes[event.node] = Node(event.node, event.kind, event.cards)
+            node.place, node.at, node.resources = event.place, event.at, event.resources
+            node.milli_cpu, node.memory_mb = event.milli_cpu, event.memory_mb
         if node.kind != event.kind:
-            self.spaces[node.kind].join(node.node, 0, is_open=False)
+            self.scheduling.node(node.node, node.kind, 0, is_open=False)
             node.kind = event.kind
             self.nodes[event.node] = self.nodes.pop(event.node)  # the last in the space of its new kind
         node.cards = event.cards
@@ -271,6 +272,8 @@ class State:
         self._move(run.job, job, "RunStarted")
         started_ms = max(event.happened_ms, run.placed_ms)  # nobody pays for time before the hold was taken
         run.started_ms = run.posted_ms = run.checkpoint_ms = run.credited_ms = started_ms
+        if started_ms > run.placed_ms:
+            self._ends_later(run)
 
     def _RunResumed(self, event: ev.RunResumed) -> None:
         self.runs[event.run].resumed = True
@@ -289,11 +292,9 @@ class State:
         self._move(run.job, job, "RunEnded")
         assert not run.held, f"run {event.run} ended with {run.held} micro-yuan still held"
         job.run = ""
-        if run.started_ms:
-            job.ran_ms += max(0, event.happened_ms - run.started_ms)
-        for share in run.shares:
-            self.spaces[self.nodes[share.node].kind].give(share.node, share.mask)
-        self.view.stirred = True
+        ran_ms = max(0, event.happened_ms - run.started_ms) if run.started_ms else 0
+        job.ran_ms += ran_ms
+        self.scheduling.run_ended(event.run, ran_ms)
 
     # -- decisions ----------------------------------------------------------------------------------------
 
@@ -301,17 +302,14 @@ class State:
         job = self.jobs[event.job]
         assert event.attempt == job.attempts, f"run {event.run} was used before"
         assert event.run not in self.runs, f"run {event.run} was placed twice"
-        self._leave_queue(event.job, job)
+        self._leave_queue(event.job)
         self._move(event.job, job, "RunPlaced")
         spec = job.spec
         job.attempts += 1
         job.run = event.run
         job.why = ""
         shares = event.shares
-        milli_cards = 0
-        for share in shares:
-            milli_cards += share.mask.bit_count() * CARD
-            self.spaces[self.nodes[share.node].kind].take(share.node, share.mask)
+        milli_cards = self.scheduling.run_placed(event.run, spec, shares, self.now_ms + self._left_ms(job))
         run = Run(
             event.run,
             event.job,
@@ -325,12 +323,19 @@ class State:
         run.repays, job.repays = job.repays, False
         self.runs[event.run] = run
 
+    def _StartsPromised(self, event: ev.StartsPromised) -> None:
+        for promised in event.promises:
+            self.truth.promises.pop(promised.job, None)  # what is promised anew stands last
+            self.truth.promises[promised.job] = promised
+            self.scheduling.promise(promised, self.now_ms)
+
     def _LeaseRenewed(self, event: ev.LeaseRenewed) -> None:
         run = self.runs[event.run]
         assert event.until_ms > run.lease_until_ms, f"the lease of run {event.run} was cut short"
         run.lease_until_ms = event.until_ms
         if not run.started_ms:  # the new hold is for a start from now on
             run.placed_ms = self.now_ms
+            self._ends_later(run)
 
     def _RunStopAsked(self, event: ev.RunStopAsked) -> None:
         run = self.runs[event.run]
@@ -354,7 +359,7 @@ class State:
     def _JobPaused(self, event: ev.JobPaused) -> None:
         job = self.jobs[event.job]
         if job.phase == "waiting":
-            self._leave_queue(event.job, job)
+            self._leave_queue(event.job)
         self._move(event.job, job, "JobPaused")
         job.why = event.why
         job.pause = event.code
@@ -363,8 +368,7 @@ class State:
     def _JobEnded(self, event: ev.JobEnded) -> None:
         job = self.jobs[event.job]
         if job.phase == "waiting":
-            self._leave_queue(event.job, job)
-            self.view.stirred = True
+            self._leave_queue(event.job)
         elif job.phase == "paused":
             del self.paused[job.spec.tenant][event.job]
         self._move(event.job, job, "JobEnded")
@@ -395,6 +399,7 @@ class State:
         elif kind == "credit":
             run.credited_ms = max(run.credited_ms, event.to_ms)
             self.jobs[run.job].ran_ms -= event.to_ms - event.from_ms
+            self._ends_later(run)
 
     def _LeaderChanged(self, event: ev.LeaderChanged) -> None:
         assert event.epoch > self.truth.epoch, f"epoch {event.epoch} is not newer than {self.truth.epoch}"

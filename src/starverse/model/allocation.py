@@ -6,8 +6,8 @@ from msgspec import Struct
 
 
 class Share(Struct, frozen=True, gc=False, array_like=True):
-    """Cards of one node: `mask` is a bit set of their indices on the node. With `milli`, so many milli-cards of
-    each of them, the rest of which others may have."""
+    """Cards of one node: `mask` is a bit set of their indices on the node. With `milli`, so many milli-cards
+    of each of them, the rest of which others may have."""
 
     node: str
     mask: int

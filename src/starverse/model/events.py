@@ -150,6 +150,21 @@ class RunEnded(_Event, frozen=True, tag=True):
 # -- decisions ------------------------------------------------------------------------------------------
 
 
+class Promised(Struct, frozen=True, gc=False, array_like=True):
+    """The job starts at `at_ms` at the latest, and these cards are kept for it from then on. With `at_ms` 0
+    no start can be promised as things are."""
+
+    job: str
+    at_ms: int = 0
+    shares: tuple[Share, ...] = ()
+
+
+class StartsPromised(_Event, frozen=True, tag=True):
+    """These waiting jobs were promised a start; what they were promised before no longer holds."""
+
+    promises: tuple[Promised, ...]
+
+
 class RunPlaced(_Event, frozen=True, tag=True):
     """The job has cards: run number `attempt` of it may live until the lease ends."""
 
@@ -229,5 +244,6 @@ Event = (
     TenantOpened | PriceSet | JobSubmitted | JobStopAsked | NodeCordoned | NodeUncordoned | FaultInjected
     | LayoutSet | NodeJoined | NodeLost | CardHealthChanged
     | RunStarted | RunResumed | CheckpointSaved | RunEnded
-    | RunPlaced | LeaseRenewed | RunStopAsked | JobRequeued | JobPaused | JobEnded | Posted | LeaderChanged
+    | StartsPromised | RunPlaced | LeaseRenewed | RunStopAsked | JobRequeued | JobPaused | JobEnded
+    | Posted | LeaderChanged
 )  # fmt: skip

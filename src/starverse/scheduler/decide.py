@@ -1,83 +1,267 @@
-"""First come, first served, gangs whole: who starts now."""
+"""Who starts now, and who is promised a start: one pure decision for all that happened at an instant."""
 
-from collections import deque
+from heapq import heapify, heappop, heapreplace
 
-from starverse.model.allocation import Share
-from starverse.model.job import JobSpec
+import numpy as np
+
 from starverse.model.units import CARD
 from starverse.money.lease import lease_for
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
-from starverse.scheduler.plan import NOTHING, Memo, Place, Plan, Unpaid
-from starverse.scheduler.space import Space
-from starverse.scheduler.view import View
+from starverse.scheduler import kernels as k
+from starverse.scheduler import later
+from starverse.scheduler.book import Book
+from starverse.scheduler.calendar import place
+from starverse.scheduler.line import Line, Request
+from starverse.scheduler.plan import NOTHING, Memo, Place, Plan, Proven, Unpaid
+from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
+from starverse.scheduler.view import Promise, View
 
 
 def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
     """The plan for this instant, and what was proven on the way.
 
-    In each kind of card, jobs start in order of submission; one that doesn't fit holds up those behind it, so
-    that nothing starves. An elastic job starts with all that is free, up to its most. A job whose wallet
-    cannot pay steps aside. The view is the same afterwards: cards are taken only to be given back.
+    Jobs start by rank, then by fair share, then in order of submission. One that does not fit is promised a
+    start and keeps cards for it from then on; whatever fits before that, fits. The view is the same
+    afterwards: what is tried is taken back. The memo given is used up; go on with the one returned.
     """
-    cycle = None
-    for kind, queue in view.queues.items():
-        if not queue:
-            continue
+    plans = []
+    spent: dict[str, int] = {}
+    for kind, line in view.lines.items():
         space = view.spaces.get(kind)
-        if space is None or memo.get(kind) == (queue[0], space.changes):
+        if space is None or not line.stands:
             continue
-        cycle = cycle or _Cycle(view)
-        blocked = cycle.serve(queue, space)
-        if blocked:
-            memo = {**memo, kind: (blocked, space.changes)}
-    if cycle is None or not (cycle.places or cycle.unpaid):
+        proven = memo.get(kind)
+        if proven is None:
+            proven = memo[kind] = Proven()
+        cycle = Cycle(view, kind, space, line, proven, spent, now_ms)
+        plan = cycle.run()
+        if plan is not NOTHING:
+            plans.append(plan)
+    if not plans:
         return NOTHING, memo
-    return Plan(tuple(cycle.places), tuple(cycle.unpaid)), memo
+    if len(plans) == 1:
+        return plans[0], memo
+    return Plan(
+        tuple(place for plan in plans for place in plan.places),
+        tuple(unpaid for plan in plans for unpaid in plan.unpaid),
+        tuple(promise for plan in plans for promise in plan.promises),
+    ), memo
 
 
-class _Cycle:
-    """The scratch space of one decision: what it has given away so far."""
+_OWN = -1
+"""Stands for the class of a candidate that starts on its own promised cards."""
 
-    def __init__(self, view: View) -> None:
+
+class Cycle:
+    """One decision about one kind of card: who starts, and for whom cards are kept (`book`)."""
+
+    def __init__(
+        self,
+        view: View,
+        kind: str,
+        space: Space,
+        line: Line,
+        proven: Proven,
+        spent: dict[str, int],
+        now_ms: int,
+    ) -> None:
         self.view = view
+        self.kind = kind
+        self.space = space
+        self.line = line
+        self.proven = proven
+        self.now_ms = now_ms
+        self.book = Book(view, kind, space, line, now_ms)
         self.places: list[Place] = []
         self.unpaid: list[Unpaid] = []
-        self.spent: dict[str, int] = {}
+        self.spent = spent
+        """What each tenant's wallet gives in this plan, for all kinds of card together."""
+        self.given: dict[int, int] = {}
 
-    def serve(self, queue: deque[str], space: Space) -> str:
-        """Serve one queue in order; returns the job that does not fit, "" if none. The space is unchanged."""
-        tried: list[Share] = []
-        last: tuple[Share, ...] = ()
-        blocked = ""
-        for job in queue:
-            for share in last:  # taken only when another job comes after, which is seldom
-                space.take(share.node, share.mask)
-                tried.append(share)
-            last = ()
-            spec = self.view.jobs[job].spec
-            if spec.cards_min > space.free * CARD:
-                blocked = job
-                break
-            last = self._place(job, spec, space)
-        for share in tried:
-            space.undo(share.node, share.mask)
-        return blocked
+    def run(self) -> Plan:
+        """Decide; the space is the same afterwards."""
+        book = self.book
+        book.pushed += self._void()
+        self._start_candidates(self._due(self._learn()))
+        book.promise_again()
+        book.bring_forward()
+        book.promise_next()
+        book.take_back()
+        for tenant, milli_cards in self.given.items():
+            self.view.shares.add(tenant, -milli_cards)
+        if not (self.places or self.unpaid or book.promises):
+            return NOTHING
+        return Plan(tuple(self.places), tuple(self.unpaid), book.promised())
 
-    def _place(self, job: str, spec: JobSpec, space: Space) -> tuple[Share, ...]:
-        tenant = spec.tenant
+    def _learn(self) -> k.Ints | None:
+        """Bring what was proven up to date; returns the nodes that could take more, None for any."""
+        proven, space = self.proven, self.space
+        loosened = space.loosened_since(proven.changes) if proven.changes else None
+        proven.fit(self.line)
+        if loosened is None:
+            proven.lack[:] = 0
+        elif loosened.size:
+            count = len(self.line.requests)
+            k.loosen(
+                space.node, space.card, space.slot, space.stock, self.line.fields, self.line.needs,
+                proven.lack[:count], self.now_ms, loosened,
+            )  # fmt: skip
+        proven.changes = space.changes
+        return loosened
+
+    def _void(self) -> list[int]:
+        """The promises on nodes that closed or cards that broke, and, where more is there now, those that
+        could not be made before."""
+        proven, space = self.proven, self.space
+        is_less, is_more = space.shrunk != proven.shrunk, space.grown != proven.grown
+        proven.shrunk, proven.grown = space.shrunk, space.grown
+        if not is_less and not is_more:
+            return []
+        return [
+            promise.whose
+            for promise in self.view.promises.values()
+            if promise.kind == self.kind
+            and (is_more if promise.lot is None else space.is_broken(promise.lot))
+        ]
+
+    # -- starting -----------------------------------------------------------------------------------------
+
+    def _due(self, loosened: k.Ints | None) -> list[tuple[int, int, int, str, int]]:
+        """The jobs whose promised cards are all free, as candidates with their own cards (see below)."""
+        due = []
+        for promise in self._touched(loosened):
+            stand = self.line.stands.get(promise.job)
+            if stand is None or promise.lot is None:
+                continue
+            request = self.line.requests[stand.number]
+            if self._is_ready(promise):
+                due.append((request.rank, -1, stand.order, promise.job, _OWN))
+        return due
+
+    def _is_ready(self, promise: Promise) -> bool:
+        """Whether all promised cards are free now, and nobody else's before the promise is over."""
+        lot, space = promise.lot, self.space
+        return lot is not None and bool(
+            later.is_ready(space.node, space.slot, lot.nodes, lot.masks, promise.whose, promise.to_ms)
+        )
+
+    def _touched(self, loosened: k.Ints | None) -> list[Promise]:
+        """The promises on these nodes."""
+        promises = self.view.promises
+        if not promises:
+            return []
+        if loosened is None:
+            return [promise for promise in promises.values() if promise.kind == self.kind]
+        found = np.empty(len(promises), np.int64)
+        masks = np.full_like(loosened, -1)
+        count = later.claimants(self.space.slot, loosened, masks, 0, int(k.NEVER), found)
+        return [promises[self.view.promised[number]] for number in found[:count].tolist()]
+
+    def _start_candidates(self, heap: list[tuple[int, int, int, str, int]]) -> None:
+        """Start what fits: by rank, those due on their own promised cards first, then class by class the next
+        job by share and order.
+
+        Shares grow while jobs start, so a class may have to step back: its key is looked at again when its
+        turn has come.
+        """
+        line, shares, lack = self.line, self.view.shares, self.proven.lack
+        for number in np.flatnonzero(lack[: len(line.requests)] <= 0).tolist():
+            head = line.head(number, shares, self.book.passed)
+            if head:
+                heap.append((line.requests[number].rank, *head, number))
+        heapify(heap)
+        while heap:
+            rank, key, order, job, number = heap[0]
+            if number == _OWN:
+                heappop(heap)
+                if job not in self.book.passed:
+                    self._start_own(job)
+                continue
+            head = line.head(number, shares, self.book.passed)
+            if head and head != (key, order, job):
+                heapreplace(heap, (rank, *head, number))
+            elif head is None or not self._start(job, number, line.stands[job].tenant):
+                heappop(heap)
+
+    def _start_own(self, job: str) -> None:
+        """Start a job that has a promise, with its own cards free for it.
+
+        What it does not take of them stays kept until the plan is true: nobody else has them in this one.
+        """
+        promise = self.view.promises[job]
+        assert promise.lot, "a promise without cards is not due"
+        stand = self.line.stands[job]
+        self.space.forget(promise.lot, promise.whose)
+        is_placed = self._start(job, stand.number, stand.tenant)
+        if not is_placed and self._is_ready(promise):  # it is late: who comes after it is later as well
+            request = self.line.requests[stand.number]
+            paid = self._pay(job, request, request.least)
+            if paid:
+                self._give(job, stand.tenant, promise.lot, self.now_ms + request.length_ms, 0, paid)
+        self.space.claim(promise.lot, promise.at_ms, promise.to_ms, promise.whose)
+
+    def _start(self, job: str, number: int, tenant: int) -> bool:
+        """Start a job now, or pass it over if it cannot pay; False if it does not fit."""
+        space = self.space
+        request = self.line.requests[number]
+        self.book.settle()
+        until_ms = self.now_ms + request.length_ms
+        need = self.line.needs[number] if request.need else NOTHING_ELSE
+        room = np.empty(space.size, np.int64)
+        args = space.node, space.card, space.slot, space.stock, need
+        total = k.room(*args, space.size, request.member, until_ms, request.below, room)
+        if total < request.least:
+            self.proven.lack[number] = request.least - total
+            return False
+        want = min(request.most, total)
+        chosen = place(space, room, want, request)
+        if chosen is None and want > request.least:
+            want = request.least
+            chosen = place(space, room, want, request)
+        if chosen is None:
+            self.proven.lack[number] = 1
+            return False
+        paid = self._pay(job, request, want)
+        if paid is None:
+            return True
+        members = paid[0] // (request.member * CARD)
+        if members < want:
+            chosen = place(space, room, members, request)
+            assert chosen, "fewer members fit where more do"
+        masks = np.empty_like(chosen.nodes)
+        cards = chosen.members * request.member
+        k.pick(space.node, space.card, space.slot, chosen.nodes, cards, until_ms, request.below, masks)
+        self._give(job, tenant, Lot(chosen.nodes, masks), until_ms, request.below, paid)
+        return True
+
+    def _give(
+        self, job: str, tenant: int, lot: Lot, until_ms: int, below: int, paid: tuple[int, int, int]
+    ) -> None:
+        """Give cards to a job; whoever was promised some of them and is not minded is promised others."""
+        milli_cards, lease_ms, hold = paid
+        self.book.take(lot, until_ms)
+        if self.view.promises:
+            self.book.pushed += self.book.behind(lot, self.now_ms, until_ms, below)
+        self.book.passed.add(job)
+        self.book.settled.add(job)
+        self.view.shares.add(tenant, milli_cards)
+        self.given[tenant] = self.given.get(tenant, 0) + milli_cards
+        self.places.append(Place(job, self.space.shares(lot), milli_cards, lease_ms, hold))
+
+    def _pay(self, job: str, request: Request, want: int) -> tuple[int, int, int] | None:
+        """(milli-cards, lease, hold) that the wallet pays for; None, and the job passed over, if it can't."""
+        spec = self.view.jobs[job].spec
         terms = self.view.terms
-        money = self.view.accounts.get(WALLET + tenant, 0) - self.spent.get(tenant, 0)
-        milli_cards = min(spec.cards_max, space.free * CARD)
-        lease_ms, hold = lease_for(money, spec.price, milli_cards, terms)
-        if not lease_ms and milli_cards > spec.cards_min:
-            milli_cards = spec.cards_min
+        money = self.view.accounts.get(WALLET + spec.tenant, 0) - self.spent.get(spec.tenant, 0)
+        for members in (want, request.least):
+            milli_cards = members * request.member * CARD
             lease_ms, hold = lease_for(money, spec.price, milli_cards, terms)
-        if not lease_ms:
-            self.unpaid.append(Unpaid(job, hold_for(spec.price, spec.cards_min, terms.least_ms), money))
-            return ()
-        shares = space.find(milli_cards // CARD)
-        if hold:
-            self.spent[tenant] = self.spent.get(tenant, 0) + hold
-        self.places.append(Place(job, shares, milli_cards, lease_ms, hold))
-        return shares
+            if lease_ms:
+                if hold:
+                    self.spent[spec.tenant] = self.spent.get(spec.tenant, 0) + hold
+                return milli_cards, lease_ms, hold
+        self.unpaid.append(Unpaid(job, hold_for(spec.price, spec.cards_min, terms.least_ms), money))
+        self.book.passed.add(job)
+        self.book.settled.add(job)
+        return None

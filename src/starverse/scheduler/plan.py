@@ -1,8 +1,12 @@
 """What the scheduler decides."""
 
+import numpy as np
 from msgspec import Struct
 
 from starverse.model.allocation import Share
+from starverse.model.events import Promised
+from starverse.scheduler.kernels import Ints
+from starverse.scheduler.line import Line
 
 
 class Place(Struct, frozen=True, gc=False):
@@ -28,10 +32,35 @@ class Plan(Struct, frozen=True, gc=False):
 
     places: tuple[Place, ...] = ()
     unpaid: tuple[Unpaid, ...] = ()
+    promises: tuple[Promised, ...] = ()
 
 
 NOTHING = Plan()
 
-Memo = dict[str, tuple[str, int]]
-"""What was proven: by kind, the job at the head that does not fit, and Space.changes when that was seen.
-A memo never changes a plan: an empty one yields the same."""
+
+class Proven:
+    """What was proven for the jobs of one kind, mutable, handed from decision to decision.
+
+    `lack[q]` members at least are missing for a job of class q to start now; 0 says nothing. It shrinks by
+    what nodes could take more since (`Space.loosened_since`), and is forgotten with its class.
+    """
+
+    def __init__(self) -> None:
+        self.lack: Ints = np.zeros(16, np.int64)
+        self.births = 0
+        self.changes = 0
+        self.shrunk = self.grown = 0
+
+    def fit(self, line: Line) -> None:
+        """Make place for the classes that came since, and forget those whose numbers they have."""
+        if self.births == line.births:
+            return
+        more = line.born.size - self.lack.size
+        if more > 0:
+            self.lack = np.pad(self.lack, (0, more))
+        self.lack[line.born > self.births] = 0
+        self.births = line.births
+
+
+Memo = dict[str, Proven]
+"""What was proven, by kind. A memo never changes a plan: an empty one yields the same."""

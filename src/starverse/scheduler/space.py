@@ -1,128 +1,233 @@
-"""The free cards of one kind, kept so that a place is found without looking at every node."""
+"""The cards of one kind: which are free, until when they are used, and who has a claim on them later."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from starverse.model.allocation import Share
+from starverse.model.events import LayoutSet
+from starverse.scheduler import kernels as k
+from starverse.scheduler.kernels import NEVER, Ints
+from starverse.scheduler.topology import Topology
+
+NOTHING_ELSE: Ints = np.zeros(0, np.int64)
+"""The needs of a member that needs cards only."""
+
+ROW = 62
+"""So many cards at most stand in one row of the arrays, as bits of one number: a node with more has several
+rows, which lie side by side like nodes."""
+
+_ROW_MASK = (1 << ROW) - 1
+
+_LOG_LENGTH = 4096
+"""So many loosened nodes are remembered; whoever slept through more of them looks at all."""
+
+CPU, MEMORY = "cpu", "memory"
+
+
+class Lot:
+    """Cards on some nodes, by number: `masks` are bit sets; both arrays have the same length."""
+
+    __slots__ = ("masks", "nodes")
+
+    def __init__(self, nodes: Ints, masks: Ints) -> None:
+        self.nodes = nodes
+        self.masks = masks
 
 
 class Space:
     """Free cards by node, mutable: owned by the state, and by `decide` for the time of a plan.
 
-    Nodes are numbered in the order they joined. `_healthy`, `_used` and `_free` hold a bit set of cards for
-    each node; `_by_count[c]` is a bit set of the nodes with exactly c free cards that take new runs. Bit sets
-    make the choice the same whatever the order in which cards came free, so that equal states decide alike.
+    Nodes stand in rows, numbered in the order they joined. What the arrays hold is said in `kernels.py`;
+    nobody else writes to them. `changes` counts the times that a node could take more than before; those
+    nodes stand in a log, so that a decision looks at what changed instead of at everything.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, layout: LayoutSet | None = None) -> None:
+        layout = layout or LayoutSet(())
+        self.topology = Topology(layout.levels, layout.torus_level, layout.torus)
         self.names: list[str] = []
-        self._number: dict[str, int] = {}
-        self._healthy: list[int] = []
-        self._used: list[int] = []
-        self._free: list[int] = []
-        self._open: list[bool] = []
-        self._by_count: list[int] = [0]
-        self.free = 0
-        """Free cards on nodes that take new runs."""
+        self.rows: dict[str, list[int]] = {}
+        """The rows of each node: one for each ROW cards."""
+        self._shift: list[int] = []
+        self.stocks: dict[str, int] = {CPU: 0, MEMORY: 1}
+        """The row of each resource in `stock`."""
+        self.node = np.zeros((7, 16), np.int64)
+        self.card = np.zeros((2, 16, 1), np.int64)
+        self.when = np.full((2, 1, 16), NEVER, np.int64)
+        self.slot = np.zeros((4, 16, 2), np.int64)
+        self.stock = np.zeros((2, 16), np.int64)
         self.changes = 0
-        """Counts the times that cards came free: what did not fit does not fit until this has grown."""
+        self.shrunk = 0
+        """Counts the times that a node closed or lost a card: promises may lie on it."""
+        self.grown = 0
+        """Counts the times that a node came, or opened, or a card healed: more may be promised."""
+        self._log: list[int] = []
+        self._log_start = 0
 
-    def join(self, node: str, healthy: int, is_open: bool) -> None:
+    # -- nodes --------------------------------------------------------------------------------------------
+
+    def join(
+        self,
+        node: str,
+        healthy: int,
+        is_open: bool,
+        place: Sequence[str] = (),
+        at: Sequence[int] = (),
+        stock: Iterable[tuple[str, int]] = (),
+    ) -> None:
         """Add a node, or say anew which of its cards are healthy (a bit set) and whether runs may come."""
-        number = self._number.get(node)
-        if number is None:
-            number = self._number[node] = len(self.names)
+        rows = self.rows.setdefault(node, [])
+        while not rows or healthy >> len(rows) * ROW:
+            row = self.topology.join(place, at)
+            rows.append(row)
             self.names.append(node)
-            self._healthy.append(0)
-            self._used.append(0)
-            self._free.append(0)
-            self._open.append(False)
-        self._healthy[number] = healthy
-        self._by_count += [0] * (healthy.bit_length() + 1 - len(self._by_count))
-        if self._open[number]:
-            self._count(number, self._free[number].bit_count(), -1)
-        self._free[number] = healthy & ~self._used[number]
-        self._open[number] = is_open
-        if is_open:
-            self._count(number, self._free[number].bit_count(), 1)
-        self.changes += 1
+            self._shift.append((len(rows) - 1) * ROW)
+            self._grow(row + 1)
+            if len(rows) == 1:
+                for name, amount in stock:
+                    self.stock[self.row(name), row] = amount
+        for row in rows:
+            self._set(row, healthy >> self._shift[row] & _ROW_MASK, is_open)
 
-    def _count(self, number: int, free: int, sign: int) -> None:
-        self._by_count[free] ^= 1 << number
-        self.free += sign * free
+    def _set(self, row: int, healthy: int, is_open: bool) -> None:
+        more = healthy.bit_length() - self.card.shape[2]
+        if more > 0:
+            self.card = np.pad(self.card, ((0, 0), (0, 0), (0, more)))
+            self.when = np.pad(self.when, ((0, 0), (0, more), (0, 0)), constant_values=NEVER)
+        was_healthy, was_open = int(self.node[k.HEALTHY, row]), bool(self.node[k.OPEN, row])
+        self.shrunk += was_open and bool(not is_open or was_healthy & ~healthy)
+        self.grown += is_open and bool(not was_open or healthy & ~was_healthy)
+        self.node[k.HEALTHY, row] = healthy
+        self.node[k.OPEN, row] = is_open
+        k.refresh(self.node, self.card, self.when, self.slot, row)
+        self._loosened(row)
 
-    def take(self, node: str, mask: int) -> None:
-        """Mark cards (a bit set) as used; no run may have them."""
-        number = self._number[node]
-        used = self._used[number]
-        assert not used & mask, f"two runs on one card of {node}: {used & mask:b}"
-        self._set(number, used | mask)
+    def _grow(self, size: int) -> None:
+        have = self.node.shape[1]
+        if size <= have:
+            return
+        self.node = np.pad(self.node, ((0, 0), (0, have)))
+        self.card = np.pad(self.card, ((0, 0), (0, have), (0, 0)))
+        self.when = np.pad(self.when, ((0, 0), (0, 0), (0, have)), constant_values=NEVER)
+        self.slot = np.pad(self.slot, ((0, 0), (0, have), (0, 0)))
+        self.stock = np.pad(self.stock, ((0, 0), (0, have)))
 
-    def give(self, node: str, mask: int) -> None:
-        """Mark cards (a bit set) as no longer used; a run must have had them."""
-        number = self._number[node]
-        used = self._used[number]
-        assert used & mask == mask, f"cards {mask:b} of {node} were not used"
-        self._set(number, used ^ mask)
-        self.changes += 1
+    def row(self, resource: str) -> int:
+        """The row of a resource in `stock`."""
+        row = self.stocks.get(resource)
+        if row is None:
+            row = self.stocks[resource] = len(self.stocks)
+            self.stock = np.pad(self.stock, ((0, 1), (0, 0)))
+        return row
 
-    def undo(self, node: str, mask: int) -> None:
-        """Take back a `take` that was only tried: as if it had never been."""
-        number = self._number[node]
-        self._set(number, self._used[number] ^ mask)
+    @property
+    def size(self) -> int:
+        """How many rows there are, those of lost nodes included."""
+        return len(self.names)
 
-    def _set(self, number: int, used: int) -> None:
-        self._used[number] = used
-        free = self._healthy[number] & ~used
-        if self._open[number]:
-            before = self._free[number].bit_count()
-            after = free.bit_count()
-            bit = 1 << number
-            self._by_count[before] ^= bit
-            self._by_count[after] ^= bit
-            self.free += after - before
-        self._free[number] = free
+    @property
+    def free(self) -> int:
+        """Free cards on nodes that take new runs."""
+        return int(self.node[k.COUNT].sum())
 
     def used_on(self, node: str) -> int:
         """The cards of a node that runs have, as a bit set."""
-        return self._used[self._number[node]]
+        return sum(int(self.node[k.USED, row]) << self._shift[row] for row in self.rows[node])
 
     def free_on(self, node: str) -> int:
         """The healthy cards of a node that no run has, as a bit set."""
-        return self._free[self._number[node]]
+        return sum(
+            (int(self.node[k.HEALTHY, row]) & ~int(self.node[k.USED, row])) << self._shift[row]
+            for row in self.rows[node]
+        )
 
-    def find(self, count: int) -> tuple[Share, ...]:
-        """A place for `count` cards, () when there is none: the fullest node that holds all of them, else as
-        few nodes as possible."""
-        if count > self.free:
-            return ()
-        by_count = self._by_count
-        for size in range(count, len(by_count)):
-            nodes = by_count[size]
-            if nodes:
-                return (self._share((nodes & -nodes).bit_length() - 1, count),)
-        return self._spread(count)
+    # -- what changed -------------------------------------------------------------------------------------
 
-    def _spread(self, count: int) -> tuple[Share, ...]:
-        by_count = self._by_count
-        shares: list[Share] = []
-        for size in range(len(by_count) - 1, 0, -1):
-            nodes = by_count[size]
-            while nodes and size <= count:
-                lowest = nodes & -nodes
-                nodes ^= lowest
-                shares.append(self._share(lowest.bit_length() - 1, size))
-                count -= size
-            if not count:
-                return tuple(shares)
-            if nodes:  # any of these holds the rest: take it from the fullest node that does
-                nodes = next((by_count[tight] for tight in range(count, size) if by_count[tight]), nodes)
-                shares.append(self._share((nodes & -nodes).bit_length() - 1, count))
-                return tuple(shares)
-        raise AssertionError("fewer cards are free than were counted")
+    def _loosened(self, number: int) -> None:
+        self.changes += 1
+        self._log.append(number)
+        if len(self._log) >= 2 * _LOG_LENGTH:
+            del self._log[:_LOG_LENGTH]
+            self._log_start += _LOG_LENGTH
 
-    def _share(self, number: int, count: int) -> Share:
-        free = self._free[number]
-        if count == free.bit_count():
-            return Share(self.names[number], free)
-        rest = free
-        for _ in range(count):
-            rest &= rest - 1
-        return Share(self.names[number], free ^ rest)
+    def touch(self, lot: Lot) -> None:
+        """Have whoever decides look at these nodes again."""
+        for number in lot.nodes.tolist():
+            self._loosened(number)
+
+    def loosened_since(self, changes: int) -> Ints | None:
+        """The nodes that could take more since `changes` stood so, each once; None when too many did."""
+        if changes < self._log_start:
+            return None
+        return np.array(list(dict.fromkeys(self._log[changes - self._log_start :])), np.int64)
+
+    # -- runs ---------------------------------------------------------------------------------------------
+
+    def lot(self, shares: Iterable[Share]) -> Lot:
+        """The same cards by row."""
+        rows: list[int] = []
+        masks: list[int] = []
+        for share in shares:
+            mask = share.mask
+            for row in self.rows[share.node]:
+                if mask & _ROW_MASK:
+                    rows.append(row)
+                    masks.append(mask & _ROW_MASK)
+                mask >>= ROW
+        return Lot(np.array(rows, np.int64), np.array(masks, np.int64))
+
+    def shares(self, lot: Lot) -> tuple[Share, ...]:
+        """The same cards by name."""
+        names, shift = self.names, self._shift
+        masks: dict[str, int] = {}
+        for row, mask in zip(lot.nodes.tolist(), lot.masks.tolist(), strict=True):
+            name = names[row]
+            masks[name] = masks.get(name, 0) | mask << shift[row]
+        return tuple([Share(name, mask) for name, mask in masks.items()])
+
+    def take(self, lot: Lot, ends_ms: int) -> None:
+        """Mark cards as used, at the latest until then; no run may have them."""
+        bad = k.take(self.node, self.card, self.when, self.slot, lot.nodes, lot.masks, ends_ms)
+        assert bad < 0, f"two runs on one card of {self.names[lot.nodes[bad]]}: {lot.masks[bad]:b}"
+
+    def give(self, lot: Lot) -> None:
+        """Mark cards as no longer used; a run must have had them."""
+        self.undo(lot)
+        self.touch(lot)
+
+    def undo(self, lot: Lot) -> None:
+        """Take back a `take` that was only tried: nobody hears of it."""
+        bad = k.give(self.node, self.card, self.when, self.slot, lot.nodes, lot.masks)
+        assert bad < 0, f"cards {lot.masks[bad]:b} of {self.names[lot.nodes[bad]]} were not used"
+
+    def until(self, lot: Lot, ends_ms: int) -> None:
+        """Say anew when the run on these cards ends at the latest."""
+        k.until(self.node, self.card, self.when, self.slot, lot.nodes, lot.masks, ends_ms)
+
+    def use(self, lot: Lot, needs: Sequence[tuple[str, int]], sign: int) -> None:
+        """Take (1) or give back (-1) what the members on these nodes need beside cards, per share."""
+        for name, amount in needs:
+            np.subtract.at(self.stock[self.row(name)], lot.nodes, sign * amount)
+
+    # -- claims -------------------------------------------------------------------------------------------
+
+    def claim(self, lot: Lot, from_ms: int, to_ms: int, whose: int) -> None:
+        """Keep cards for one claimant (not 0; below 0 a reservation) from one moment to another."""
+        args = lot.nodes, lot.masks, from_ms, to_ms, whose
+        while not k.claim(self.node, self.card, self.when, self.slot, *args):
+            self.slot = np.pad(self.slot, ((0, 0), (0, 0), (0, self.slot.shape[2])))
+
+    def forget(self, lot: Lot, whose: int) -> None:
+        """Take back a `claim` that was only tried: nobody hears of it."""
+        k.unclaim(self.node, self.card, self.when, self.slot, lot.nodes, whose)
+
+    def unclaim(self, lot: Lot, whose: int) -> None:
+        """Let go of what one claimant has there."""
+        self.forget(lot, whose)
+        self.touch(lot)
+
+    def is_broken(self, lot: Lot) -> bool:
+        """Whether a card of a claim is on a closed node or is not healthy."""
+        is_closed = self.node[k.OPEN, lot.nodes] == 0
+        return bool((is_closed | (lot.masks & ~self.node[k.HEALTHY, lot.nodes] != 0)).any())

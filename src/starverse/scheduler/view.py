@@ -1,12 +1,18 @@
 """What the scheduler sees of the state, and may not change."""
 
-from collections import deque
 from collections.abc import Mapping
 from typing import Protocol
 
+from msgspec import Struct
+
 from starverse.model.job import JobSpec
 from starverse.money.lease import LeaseTerms
-from starverse.scheduler.space import Space
+from starverse.scheduler.line import Line
+from starverse.scheduler.shares import Shares
+from starverse.scheduler.space import Lot, Space
+
+PROMISES = 1_000
+"""So many waiting jobs in order are promised a start."""
 
 
 class Waiting(Protocol):
@@ -18,25 +24,41 @@ class Waiting(Protocol):
         ...
 
 
+class Promise(Struct, frozen=True, gc=False):
+    """A job will start at `at_ms` at the latest, for all the scheduler does: cards are kept for it from then
+    until `to_ms`. `whose` names it in the space. With `at_ms` 0 no start can be promised as things are."""
+
+    job: str
+    kind: str
+    whose: int
+    at_ms: int
+    to_ms: int
+    lot: Lot | None
+
+
 class View:
     """The read-only face of the state; its parts are the state's own and always up to date.
 
-    `queues` holds the waiting jobs of each card kind in order, `accounts` the money (`wallet/T`). What
-    changed is told by `Space.changes`: a request that did not fit does not fit until that has grown; while
-    nothing at all has `stirred` since the last decision, there is nothing to decide.
+    `lines` holds the waiting jobs of each card kind, `accounts` the money (`wallet/T`), `promises` the starts
+    that were promised and `promised` their jobs by number. What changed is told by the spaces; while nothing
+    at all has `stirred` since the last decision, there is nothing to decide.
     """
 
-    def __init__(
-        self,
-        queues: Mapping[str, deque[str]],
-        spaces: Mapping[str, Space],
-        jobs: Mapping[str, Waiting],
-        accounts: Mapping[str, int],
-        terms: LeaseTerms,
-    ) -> None:
-        self.queues = queues
-        self.spaces = spaces
+    def __init__(self, jobs: Mapping[str, Waiting], accounts: Mapping[str, int], terms: LeaseTerms) -> None:
         self.jobs = jobs
         self.accounts = accounts
         self.terms = terms
+        self.spaces: dict[str, Space] = {}
+        self.lines: dict[str, Line] = {}
+        self.shares = Shares()
+        self.promises: dict[str, Promise] = {}
+        self.promised: dict[int, str] = {}
+        self.order: dict[str, list[int]] = {}
+        """The numbers of those who have one, by kind of card, in order."""
+        self.depth = PROMISES
         self.stirred = True
+
+    def waiting(self, kind: str) -> int:
+        """How many jobs wait for cards of a kind."""
+        line = self.lines.get(kind)
+        return len(line.stands) if line else 0

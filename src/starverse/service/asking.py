@@ -62,7 +62,7 @@ def now_of(state: State, tenant: str, now_ms: int) -> Now:
             cards[kind],
             space.free,
             price_at(state.truth.prices.get(kind, []), now_ms),
-            len(state.queues.get(kind, ())),
+            state.view.waiting(kind),
         )
         for kind, space in state.spaces.items()
     }

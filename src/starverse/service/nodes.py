@@ -17,7 +17,7 @@ def cluster(platform: Platform) -> Cluster:
 
     def look(state: State) -> tuple[asking.Now, int, int]:
         running = len(state.runs)
-        waiting = sum(len(queue) for queue in state.queues.values())
+        waiting = sum(state.view.waiting(kind) for kind in state.view.lines)
         return asking.now_of(state, "", now_ms), waiting, running
 
     now, waiting, running = platform.ask(look)

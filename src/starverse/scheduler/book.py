@@ -1,0 +1,202 @@
+"""Who is promised which cards from when on: the claims of one decision, tried in the space and taken back."""
+
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+
+from starverse.model.events import Promised
+from starverse.scheduler import kernels as k
+from starverse.scheduler import later
+from starverse.scheduler.calendar import Slot, earliest
+from starverse.scheduler.line import Line, Request, whose
+from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.view import Promise, View
+
+
+class Book:
+    """The scratch space of one decision about one kind of card: what it takes, and what it promises.
+
+    All it takes from the space or claims there is written down, and taken back at the end.
+    """
+
+    def __init__(self, view: View, kind: str, space: Space, line: Line, now_ms: int) -> None:
+        self.view = view
+        self.kind = kind
+        self.space = space
+        self.line = line
+        self.now_ms = now_ms
+        self.promises: dict[str, Promise] = {}
+        self.first, self.last = int(k.NEVER), 0
+        """The numbers of the first and the last that these are for."""
+        self.passed: set[str] = set()
+        """Jobs that are not looked at again in this plan."""
+        self.settled: set[str] = set()
+        """Those of them that started, or cannot pay: what was promised to them is void."""
+        self.pushed: list[int] = []
+        """The numbers of those whose promised cards are gone, or went to somebody who stands before them."""
+        self._last: tuple[Lot, int] | None = None
+        self._undo: list[tuple[str, Lot, Promise | None]] = []
+
+    def promised(self) -> tuple[Promised, ...]:
+        """What this decision promises."""
+        shares = self.space.shares
+        return tuple(
+            Promised(promise.job, promise.at_ms, shares(promise.lot) if promise.lot else ())
+            for promise in self.promises.values()
+            if promise.job not in self.settled
+        )
+
+    def promise_next(self) -> None:
+        """Promise a start to the next in line, until as many have one as shall, or all."""
+        view, line = self.view, self.line
+        left = view.depth - len(view.promises)
+        while left > 0:
+            job = line.next_unpromised(view.shares, view.promises, self.passed)
+            if not job:
+                return
+            self.passed.add(job)
+            left -= 1
+            self._promise(job, self._minded(self.line.requests[self.line.stands[job].number]))
+            self.promise_again()
+
+    def _promise(self, job: str, below: int) -> None:
+        """Promise a job the earliest start, minding those numbered `below`; the others move aside."""
+        stand = self.line.stands[job]
+        request = self.line.requests[stand.number]
+        self.settle()
+        slot = earliest(self.space, request, self.now_ms, below)
+        known = self.view.promises.get(job)
+        if slot is None and known and known.lot is None and job not in self.promises:
+            return  # it knows
+        self._claim(job, whose(request, stand.order), request, slot)
+        if slot and below != k.NEVER:
+            for number in self.behind(slot.lot, slot.at_ms, slot.at_ms + request.length_ms, below):
+                if number != whose(request, stand.order):
+                    heappush(self.pushed, number)
+
+    def _minded(self, request: Request) -> int:
+        """Whose claims a new promise minds: all, where nobody has one whom it stands before by rank."""
+        promised = self.view.order.get(self.kind)
+        last = max(promised[-1] if promised else 0, self.last)
+        if last < request.below:
+            return int(k.NEVER)
+        first = min(promised[0] if promised else last, self.first)
+        return request.below if first < request.below else 0
+
+    def behind(self, lot: Lot, from_ms: int, to_ms: int, below: int) -> list[int]:
+        """Whose promises on these cards in that time are not minded, in order."""
+        found = np.empty(len(self.view.promises) + len(self.promises), np.int64)
+        count = later.claimants(self.space.slot, lot.nodes, lot.masks, from_ms, to_ms, found)
+        return sorted(number for number in found[:count].tolist() if number >= below)
+
+    def _promised(self, number: int) -> Promise:
+        job = self.view.promised.get(number, "")
+        if job in self.promises or not job:
+            return next(promise for promise in self.promises.values() if promise.whose == number)
+        return self.view.promises[job]
+
+    def _claim(self, job: str, number: int, request: Request, slot: Slot | None) -> None:
+        if slot is None:
+            self.promises[job] = Promise(job, self.kind, number, 0, 0, None)
+            return
+        to_ms = slot.at_ms + request.length_ms
+        promise = Promise(job, self.kind, number, slot.at_ms, to_ms, slot.lot)
+        self.space.claim(slot.lot, slot.at_ms, to_ms, number)
+        self._undo.append(("claim", slot.lot, promise))
+        self.promises[job] = promise
+        self.first, self.last = min(self.first, number), max(self.last, number)
+
+    def _drop(self, promise: Promise) -> None:
+        """Let go of a promise's claim for the time of this decision."""
+        assert promise.lot, "a promise without cards has nothing to let go of"
+        self.settle()
+        self.space.forget(promise.lot, promise.whose)
+        self._undo.append(("drop", promise.lot, promise))
+
+    def promise_again(self) -> None:
+        """Promise anew what cannot be kept: cards are gone, or went to somebody who stands before.
+
+        In order, each before those behind it: so everybody is looked at once.
+        """
+        heapify(self.pushed)
+        while self.pushed:
+            number = heappop(self.pushed)
+            promise = self._promised(number)
+            if promise.job in self.settled or (self.pushed and self.pushed[0] == number):
+                continue
+            if promise.lot:
+                self._drop(promise)
+            self._promise(promise.job, number)
+
+    def bring_forward(self) -> None:
+        """Let the first in line have what came free early, if nobody behind it has to start later for that.
+
+        Who comes next has the claims of those behind it before its eyes, so only the first can gain by this.
+        """
+        view, space = self.view, self.space
+        order = view.order.get(self.kind)
+        if not order:
+            return
+        first = view.promises[view.promised[order[0]]]
+        if first.lot is None or first.job in self.settled or first.job in self.promises:
+            return
+        request = self.line.requests[self.line.stands[first.job].number]
+        self.settle()
+        if later.members_before(space.when, space.size, request.member, first.at_ms) < request.least:
+            return
+        slot = earliest(space, request, self.now_ms, 0)
+        if slot is None or slot.at_ms >= first.at_ms:
+            return
+        mark, promises = len(self._undo), dict(self.promises)
+        self._drop(first)
+        self._claim(first.job, first.whose, request, slot)
+        if not self._others_keep(slot, request, first):
+            self.take_back(mark)
+            self.promises = promises
+
+    def _others_keep(self, slot: Slot, request: Request, first: Promise) -> bool:
+        """Promise anew what others had on the cards of a slot; whether none of them starts later for it."""
+        found = np.empty(len(self.view.promises) + len(self.promises), np.int64)
+        until_ms = slot.at_ms + request.length_ms
+        count = later.claimants(self.space.slot, slot.lot.nodes, slot.lot.masks, slot.at_ms, until_ms, found)
+        for number in sorted(found[:count].tolist()):
+            other = self._promised(number)
+            if other.job == first.job or other.job in self.settled:
+                continue
+            if other.job in self.promises:
+                return False
+            self._drop(other)
+            theirs = self.line.requests[self.line.stands[other.job].number]
+            moved = earliest(self.space, theirs, self.now_ms, int(k.NEVER))
+            if moved is None or moved.at_ms > other.at_ms:
+                return False
+            self._claim(other.job, other.whose, theirs, moved)
+        return True
+
+    # -- undoing ------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Take what was given away last: needed only when something else is tried after it."""
+        if self._last:
+            lot, until_ms = self._last
+            self.space.take(lot, until_ms)
+            self._undo.append(("take", lot, None))
+            self._last = None
+
+    def take(self, lot: Lot, until_ms: int) -> None:
+        """Give cards away until then."""
+        self.settle()
+        self._last = lot, until_ms
+
+    def take_back(self, mark: int = 0) -> None:
+        """Undo all that was tried, or what was since a mark."""
+        space = self.space
+        self._last = None
+        while len(self._undo) > mark:
+            what, lot, promise = self._undo.pop()
+            if what == "take":
+                space.undo(lot)
+            elif promise and what == "claim":
+                space.forget(lot, promise.whose)
+            elif promise:
+                space.claim(lot, promise.at_ms, promise.to_ms, promise.whose)

@@ -1,0 +1,299 @@
+"""The loops over nodes and cards, compiled: each looks at flat arrays of integers and nothing else.
+
+`node[field, n]` holds one number a node, `card[field, n, c]` one a card, and `when[i, k, n]` the moment from
+which k + 1 cards of a node are free for good, as far as is known: `when[0]` minds runs and promises,
+`when[1]` runs alone. `slot[field, n, k]` are the claims on a node: a bit set of cards, from when to when, and
+whose (0 marks an empty slot; negative numbers are reservations). `stock[r, n]` is what is left of CPU (0),
+memory (1) and the named resources. Times are UTC milliseconds. "Node" is a row of these arrays: the whole
+node, or a part of one with very many cards.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+NEVER = np.int64(1 << 62)
+
+OPEN, HEALTHY, USED, FREE, COUNT, SOONEST, BOOKED = range(7)
+"""Of a node: takes new runs; bit sets of cards: healthy, used, free on an open node; how many are free; the
+earliest claim on a free card; whether a reservation stands in a slot."""
+
+ENDS, CLAIMED = range(2)
+"""Of a card: when the run on it ends at the latest (0 without one); when the earliest claim on it begins."""
+
+FROM, TO, MASK, WHOSE = range(4)
+
+
+@njit(cache=True)
+def bits(mask: int) -> int:
+    """How many bits are set."""
+    count = 0
+    while mask:
+        mask &= mask - 1
+        count += 1
+    return count
+
+
+@njit(cache=True)
+def insert(when: Ints, i: int, n: int, known: int, at_ms: int) -> None:
+    """Put a moment among the `known` of a node that stand in order."""
+    place = known
+    while place and when[i, place - 1, n] > at_ms:
+        when[i, place, n] = when[i, place - 1, n]
+        place -= 1
+    when[i, place, n] = at_ms
+
+
+@njit(cache=True)
+def refresh(node: Ints, card: Ints, when: Ints, slot: Ints, n: int) -> None:
+    """Bring all that is derived of one node up to date."""
+    cards = card.shape[2]
+    takes = node[HEALTHY, n] if node[OPEN, n] else 0
+    free = takes & ~node[USED, n]
+    soonest = NEVER
+    node[BOOKED, n] = 0
+    known = 0
+    for c in range(cards):
+        bit = 1 << c
+        claimed = NEVER
+        ends = card[ENDS, n, c] if node[USED, n] & bit else 0
+        until = ends
+        for k in range(slot.shape[2]):
+            if not slot[WHOSE, n, k]:
+                break
+            if slot[MASK, n, k] & bit:
+                claimed = min(claimed, slot[FROM, n, k])
+                if slot[WHOSE, n, k] > 0:
+                    until = max(until, slot[TO, n, k])
+                else:
+                    node[BOOKED, n] = 1
+        card[CLAIMED, n, c] = claimed
+        if free & bit:
+            soonest = min(soonest, claimed)
+        if takes & bit:
+            insert(when, 0, n, known, until)
+            insert(when, 1, n, known, ends)
+            known += 1
+    for c in range(known, cards):
+        when[0, c, n] = when[1, c, n] = NEVER
+    node[FREE, n] = free
+    node[COUNT, n] = bits(free)
+    node[SOONEST, n] = soonest
+
+
+@njit(cache=True)
+def take(node: Ints, card: Ints, when: Ints, slot: Ints, nodes: Ints, masks: Ints, ends_ms: int) -> int:
+    """Mark cards as used until then; returns the place of the first share that was used already, or -1."""
+    for i in range(nodes.size):
+        n = nodes[i]
+        if node[USED, n] & masks[i]:
+            return i
+        node[USED, n] |= masks[i]
+        for c in range(card.shape[2]):
+            if masks[i] >> c & 1:
+                card[ENDS, n, c] = ends_ms
+        refresh(node, card, when, slot, n)
+    return -1
+
+
+@njit(cache=True)
+def give(node: Ints, card: Ints, when: Ints, slot: Ints, nodes: Ints, masks: Ints) -> int:
+    """Mark cards as no longer used; returns the place of the first share that was not, or -1."""
+    for i in range(nodes.size):
+        n = nodes[i]
+        if node[USED, n] & masks[i] != masks[i]:
+            return i
+        node[USED, n] ^= masks[i]
+        refresh(node, card, when, slot, n)
+    return -1
+
+
+@njit(cache=True)
+def until(node: Ints, card: Ints, when: Ints, slot: Ints, nodes: Ints, masks: Ints, ends_ms: int) -> None:
+    """Say anew when the run on these cards ends at the latest."""
+    for i in range(nodes.size):
+        for c in range(card.shape[2]):
+            if masks[i] >> c & 1:
+                card[ENDS, nodes[i], c] = ends_ms
+        refresh(node, card, when, slot, nodes[i])
+
+
+@njit(cache=True)
+def claim(
+    node: Ints,
+    card: Ints,
+    when: Ints,
+    slot: Ints,
+    nodes: Ints,
+    masks: Ints,
+    from_ms: int,
+    to_ms: int,
+    whose: int,
+) -> bool:
+    """Put a claim into a free slot of each node; False, and nothing done, when a node has none left."""
+    slots = slot.shape[2]
+    for i in range(nodes.size):
+        if slot[WHOSE, nodes[i], slots - 1]:
+            return False
+    for i in range(nodes.size):
+        n = nodes[i]
+        k = 0
+        while slot[WHOSE, n, k]:
+            k += 1
+        slot[FROM, n, k] = from_ms
+        slot[TO, n, k] = to_ms
+        slot[MASK, n, k] = masks[i]
+        slot[WHOSE, n, k] = whose
+        refresh(node, card, when, slot, n)
+    return True
+
+
+@njit(cache=True)
+def unclaim(node: Ints, card: Ints, when: Ints, slot: Ints, nodes: Ints, whose: int) -> None:
+    """Empty the slots of one claimant on these nodes; those behind move up."""
+    slots = slot.shape[2]
+    for i in range(nodes.size):
+        n = nodes[i]
+        kept = 0
+        for k in range(slots):
+            if slot[WHOSE, n, k] and slot[WHOSE, n, k] != whose:
+                if kept != k:
+                    slot[:, n, kept] = slot[:, n, k]
+                kept += 1
+        for k in range(kept, slots):
+            slot[WHOSE, n, k] = 0
+        refresh(node, card, when, slot, n)
+
+
+@njit(cache=True)
+def room(
+    node: Ints,
+    card: Ints,
+    slot: Ints,
+    stock: Ints,
+    need: Ints,
+    size: int,
+    member: int,
+    until_ms: int,
+    below: int,
+    out: Ints,
+) -> int:
+    """How many members of so many cards each node can take now until then, into `out`; returns their sum.
+
+    Claims of those numbered `below` are minded, here and in what follows; `NEVER` means all.
+    """
+    total = 0
+    plain = not need.any()
+    for n in range(size):
+        members = 0
+        if node[COUNT, n] >= member:
+            if plain and node[SOONEST, n] >= until_ms:
+                members = node[COUNT, n] // member if member > 1 else node[COUNT, n]
+            else:  # a call costs more than all the rest
+                members = fits(node, card, slot, stock, need, n, member, until_ms, below)
+        out[n] = members
+        total += members
+    return total
+
+
+@njit(cache=True)
+def fits(
+    node: Ints,
+    card: Ints,
+    slot: Ints,
+    stock: Ints,
+    need: Ints,
+    n: int,
+    member: int,
+    until_ms: int,
+    below: int,
+) -> int:
+    """How many members of so many cards one node can take now until then."""
+    count = node[COUNT, n]
+    if node[SOONEST, n] < until_ms:
+        count = 0
+        free = node[FREE, n]
+        for c in range(card.shape[2]):
+            if free >> c & 1 and is_unclaimed(card, slot, n, c, until_ms, below):
+                count += 1
+    members = count // member
+    for r in range(need.size):
+        if need[r] and members:
+            members = min(members, stock[r, n] // need[r])
+    return int(members)
+
+
+@njit(cache=True)
+def is_unclaimed(card: Ints, slot: Ints, n: int, c: int, until_ms: int, below: int) -> bool:
+    """Whether no claim on a card that is minded begins before then."""
+    if card[CLAIMED, n, c] >= until_ms:
+        return True
+    for k in range(slot.shape[2]):
+        if not slot[WHOSE, n, k]:
+            break
+        if slot[MASK, n, k] >> c & 1 and slot[FROM, n, k] < until_ms and slot[WHOSE, n, k] < below:
+            return False
+    return True
+
+
+@njit(cache=True)
+def pick(
+    node: Ints, card: Ints, slot: Ints, nodes: Ints, counts: Ints, until_ms: int, below: int, masks: Ints
+) -> None:
+    """Choose free cards on each node into `masks`: those whose claim comes soonest after `until_ms` first,
+    and those whose claim is not minded last."""
+    for i in range(nodes.size):
+        n = nodes[i]
+        left = node[FREE, n]
+        mask = 0
+        if counts[i] == node[COUNT, n]:
+            mask = left
+            left = 0
+        while bits(mask) < counts[i]:
+            best = -1
+            for c in range(card.shape[2]):
+                if not left >> c & 1 or not is_unclaimed(card, slot, n, c, until_ms, below):
+                    continue
+                if best < 0:
+                    best = c
+                    continue
+                mine, other = card[CLAIMED, n, c], card[CLAIMED, n, best]
+                if (mine < until_ms, mine) < (other < until_ms, other):
+                    best = c
+            mask |= 1 << best
+            left &= ~(1 << best)
+        masks[i] = mask
+
+
+@njit(cache=True)
+def loosen(
+    node: Ints,
+    card: Ints,
+    slot: Ints,
+    stock: Ints,
+    classes: Ints,
+    needs: Ints,
+    lack: Ints,
+    now_ms: int,
+    nodes: Ints,
+) -> None:
+    """Take from what each class lacks the members that these nodes could take of it now.
+
+    `classes[:, q]`: a member's cards, how long it stays, and whose claims it minds (see `line.py`).
+    """
+    for q in range(lack.size):
+        if lack[q] <= 0:
+            continue
+        member = classes[0, q]
+        until_ms = now_ms + classes[1, q]
+        plain = not needs[q].any()
+        for i in range(nodes.size):
+            n = nodes[i]
+            if node[COUNT, n] < member:
+                continue
+            if plain and node[SOONEST, n] >= until_ms:
+                lack[q] -= node[COUNT, n] // member
+            else:
+                lack[q] -= fits(node, card, slot, stock, needs[q], n, member, until_ms, classes[2, q])

@@ -1,0 +1,211 @@
+"""The compiled loops that look ahead: when cards are free for long enough, and who has a claim on them.
+
+The arrays are those of `kernels.py`.
+"""
+
+import numpy as np
+from numba import njit
+
+from starverse.scheduler.kernels import (
+    BOOKED,
+    ENDS,
+    FREE,
+    FROM,
+    HEALTHY,
+    MASK,
+    NEVER,
+    OPEN,
+    TO,
+    USED,
+    WHOSE,
+    Ints,
+)
+
+
+@njit(cache=True)
+def free_from(
+    node: Ints, card: Ints, slot: Ints, n: int, c: int, from_ms: int, length_ms: int, below: int
+) -> int:
+    """The earliest moment from `from_ms` on at which one card is free for so long."""
+    bit = 1 << c
+    if not node[OPEN, n] or not node[HEALTHY, n] & bit:
+        return int(NEVER)
+    at_ms = max(from_ms, card[ENDS, n, c] if node[USED, n] & bit else 0)
+    moved = True
+    while moved:
+        moved = False
+        for k in range(slot.shape[2]):
+            if not slot[WHOSE, n, k]:
+                break
+            is_minded = slot[MASK, n, k] & bit and slot[WHOSE, n, k] < below
+            if is_minded and at_ms < slot[TO, n, k] and slot[FROM, n, k] < at_ms + length_ms:
+                at_ms = slot[TO, n, k]
+                moved = True
+    return at_ms
+
+
+@njit(cache=True)
+def sorted_by(below: int) -> int:
+    """Which half of `when` minds the claims of those numbered below this, -1 for neither."""
+    if below == NEVER:
+        return 0
+    return 1 if below <= 0 else -1
+
+
+@njit(cache=True)
+def moments(
+    node: Ints,
+    card: Ints,
+    when: Ints,
+    slot: Ints,
+    size: int,
+    member: int,
+    from_ms: int,
+    length_ms: int,
+    below: int,
+    times: Ints,
+) -> int:
+    """When members could start, into `times`; returns how many there are.
+
+    On a node without reservations claims stand one after the other, so that `when` says all; on one with
+    reservations each card is looked at for the gap it would lie in.
+    """
+    cards = card.shape[2]
+    i = sorted_by(below)
+    found = 0
+    row = np.empty(cards, np.int64)
+    for n in range(size):
+        if node[BOOKED, n] or i < 0:
+            for c in range(cards):
+                row[c] = free_from(node, card, slot, n, c, from_ms, length_ms, below)
+            row.sort()
+        else:
+            for c in range(cards):
+                row[c] = when[i, c, n]
+        for c in range(member - 1, cards, member):
+            if row[c] >= NEVER:
+                break
+            times[found] = max(row[c], from_ms)
+            found += 1
+    return found
+
+
+@njit(cache=True)
+def room_at(
+    node: Ints,
+    card: Ints,
+    when: Ints,
+    slot: Ints,
+    size: int,
+    member: int,
+    at_ms: int,
+    length_ms: int,
+    below: int,
+    out: Ints,
+) -> int:
+    """How many members of so many cards each node could take then for so long; returns their sum."""
+    total = 0
+    cards = card.shape[2]
+    i = sorted_by(below)
+    for n in range(size):
+        members = 0
+        if node[BOOKED, n] or i < 0:
+            count = 0
+            for c in range(cards):
+                if free_from(node, card, slot, n, c, at_ms, length_ms, below) == at_ms:
+                    count += 1
+            members = count // member
+        else:
+            k = member - 1
+            while k < cards and when[i, k, n] <= at_ms:
+                members += 1
+                k += member
+        out[n] = members
+        total += members
+    return total
+
+
+@njit(cache=True)
+def pick_at(
+    node: Ints,
+    card: Ints,
+    slot: Ints,
+    nodes: Ints,
+    counts: Ints,
+    at_ms: int,
+    length_ms: int,
+    below: int,
+    masks: Ints,
+) -> None:
+    """Choose cards that are free then for so long, those that come free last first, into `masks`."""
+    cards = card.shape[2]
+    for i in range(nodes.size):
+        n = nodes[i]
+        mask = 0
+        for _ in range(counts[i]):
+            best = -1
+            best_ms = -1
+            for c in range(cards):
+                if mask >> c & 1:
+                    continue
+                if free_from(node, card, slot, n, c, at_ms, length_ms, below) != at_ms:
+                    continue
+                busy_ms = card[ENDS, n, c] if node[USED, n] >> c & 1 else 0
+                for k in range(slot.shape[2]):
+                    if not slot[WHOSE, n, k]:
+                        break
+                    if slot[MASK, n, k] >> c & 1 and slot[TO, n, k] <= at_ms:
+                        busy_ms = max(busy_ms, slot[TO, n, k])
+                if busy_ms > best_ms:
+                    best = c
+                    best_ms = busy_ms
+            mask |= 1 << best
+        masks[i] = mask
+
+
+@njit(cache=True)
+def members_before(when: Ints, size: int, member: int, at_ms: int) -> int:
+    """How many members could start before then if no promise stood in the way."""
+    count = 0
+    for n in range(size):
+        c = member - 1
+        while c < when.shape[1] and when[1, c, n] < at_ms:
+            count += 1
+            c += member
+    return count
+
+
+@njit(cache=True)
+def claimants(slot: Ints, nodes: Ints, masks: Ints, from_ms: int, to_ms: int, found: Ints) -> int:
+    """Who has promises on these cards in that time, into `found`, each once; returns how many."""
+    count = 0
+    for i in range(nodes.size):
+        for k in range(slot.shape[2]):
+            whose = slot[WHOSE, nodes[i], k]
+            if not whose:
+                break
+            if whose < 0 or not slot[MASK, nodes[i], k] & masks[i]:
+                continue
+            if slot[FROM, nodes[i], k] < to_ms and from_ms < slot[TO, nodes[i], k]:
+                known = False
+                for j in range(count):
+                    known = known or found[j] == whose
+                if not known and count < found.size:
+                    found[count] = whose
+                    count += 1
+    return count
+
+
+@njit(cache=True)
+def is_ready(node: Ints, slot: Ints, nodes: Ints, masks: Ints, whose: int, until_ms: int) -> bool:
+    """Whether all cards of a claim are free now, and nobody else's claim on them begins before then."""
+    for i in range(nodes.size):
+        n = nodes[i]
+        if masks[i] & ~node[FREE, n]:
+            return False
+        for k in range(slot.shape[2]):
+            if not slot[WHOSE, n, k]:
+                break
+            if slot[WHOSE, n, k] != whose and slot[MASK, n, k] & masks[i] and slot[FROM, n, k] < until_ms:
+                return False
+    return True

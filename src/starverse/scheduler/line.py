@@ -1,0 +1,226 @@
+"""The jobs that wait for cards of one kind: equal requests are one class, each tenant's stand in order."""
+
+from bisect import insort
+from collections import deque
+from collections.abc import Container
+
+import numpy as np
+from msgspec import Struct
+
+from starverse.model.job import JobSpec, Shape
+from starverse.model.units import CARD
+from starverse.scheduler.kernels import Ints
+from starverse.scheduler.placement import Rule
+from starverse.scheduler.shares import Shares
+from starverse.scheduler.space import Space
+
+RANKS = {"reserved": 2, "on-demand": 4, "preemptible": 6}
+"""The order of the classes of priority; a job that ran before stands one place higher in its own."""
+
+_ORDER_BITS = 48
+
+
+class Request(Struct, frozen=True, gc=False):
+    """What equal jobs ask for: `least` to `most` members of `member` cards, for `length_ms`, by the rule."""
+
+    rank: int
+    member: int
+    least: int
+    most: int
+    length_ms: int
+    shape: Shape
+    rule: Rule
+    need: tuple[int, ...] = ()
+
+    @property
+    def below(self) -> int:
+        """Whose claims it minds when it starts: those of its rank and the ones before it (see `whose`)."""
+        return self.rank + 1 << _ORDER_BITS
+
+
+class Stand(Struct, frozen=True, gc=False):
+    """Where a job stands: its class, its tenant's number, and its place in the order of submission."""
+
+    number: int
+    tenant: int
+    order: int
+
+
+def whose(request: Request, order: int) -> int:
+    """The number under which a job has claims: the smaller, the sooner its turn by rank and order."""
+    return request.rank << _ORDER_BITS | order
+
+
+Queue = deque[tuple[int, str]]
+
+
+class Line:
+    """The waiting jobs of one kind, mutable, owned by the state.
+
+    `requests[q]` is a class, `queues[q]` its jobs by tenant, `fields[:, q]` its member's cards, its
+    length and whose claims it minds, for the kernels, `born[q]` the count of classes when it came: a number
+    is used again when its class is empty. `unpromised` holds, by rank and tenant, the jobs that may lack a
+    promise, in order.
+    """
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.queues: list[dict[int, Queue]] = []
+        self.fields: Ints = np.zeros((3, 16), np.int64)
+        self.needs: Ints = np.zeros((16, 2), np.int64)
+        self.born: Ints = np.zeros(16, np.int64)
+        self.births = 0
+        self.stands: dict[str, Stand] = {}
+        self.unpromised: dict[int, dict[int, Queue]] = {}
+        self._number: dict[Request, int] = {}
+        self._empty: list[int] = []
+
+    def add(
+        self, job: str, spec: JobSpec, order: int, tenant: int, left_ms: int, again: bool, space: Space
+    ) -> None:
+        """Let a job wait; `left_ms` of its time limit are left, `again` if it ran before."""
+        request = request_of(spec, left_ms, again, space)
+        number = self._number.get(request)
+        if number is None:
+            number = self._new(request)
+        queues = self.queues[number]
+        queue = queues.get(tenant)
+        if queue is None:
+            queue = queues[tenant] = deque()
+        _put(queue, order, job)
+        self.stands[job] = Stand(number, tenant, order)
+        self.owe(job)
+
+    def owe(self, job: str) -> None:
+        """A job that waits has no promise (any more)."""
+        stand = self.stands[job]
+        tenants = self.unpromised.setdefault(self.requests[stand.number].rank, {})
+        queue = tenants.get(stand.tenant)
+        if queue is None:
+            queue = tenants[stand.tenant] = deque()
+        _put(queue, stand.order, job)
+
+    def remove(self, job: str) -> None:
+        """A job waits no more."""
+        stand = self.stands.pop(job)
+        number = stand.number
+        queues = self.queues[number]
+        queue = queues[stand.tenant]
+        if queue[0][0] == stand.order:
+            queue.popleft()
+        else:
+            queue.remove((stand.order, job))
+        if not queue:
+            del queues[stand.tenant]
+            if not queues:
+                del self._number[self.requests[number]]
+                self._empty.append(number)
+
+    def _new(self, request: Request) -> int:
+        self.births += 1
+        if self._empty:
+            number = self._empty.pop()
+            self.requests[number] = request
+        else:
+            number = len(self.requests)
+            self.requests.append(request)
+            self.queues.append({})
+            if number == self.born.size:
+                self.fields = np.pad(self.fields, ((0, 0), (0, number)))
+                self.needs = np.pad(self.needs, ((0, number), (0, 0)))
+                self.born = np.pad(self.born, (0, number))
+        wide = len(request.need)
+        if wide > self.needs.shape[1]:
+            self.needs = np.pad(self.needs, ((0, 0), (0, wide - self.needs.shape[1])))
+        self.needs[number] = 0
+        self.needs[number, :wide] = request.need
+        self.fields[:, number] = request.member, request.length_ms, request.below
+        self.born[number] = self.births
+        self._number[request] = number
+        return number
+
+    def head(self, number: int, shares: Shares, passed: Container[str]) -> tuple[int, int, str] | None:
+        """The key of the class's next job by fair share: (tenant's key, order, job); None when none is left
+        but those passed over."""
+        best: tuple[int, int, str] | None = None
+        key = shares.key
+        for tenant, queue in self.queues[number].items():
+            for order, job in queue:
+                if job not in passed:
+                    mine = (int(key[tenant]), order, job)
+                    if best is None or mine < best:
+                        best = mine
+                    break
+        return best
+
+    def next_unpromised(self, shares: Shares, promised: Container[str], passed: Container[str]) -> str:
+        """The next job by rank and fair share that has no promise, "" when there is none."""
+        key = shares.key
+        for rank in sorted(self.unpromised):
+            tenants = self.unpromised[rank]
+            best: tuple[int, int] | None = None
+            found = ""
+            for tenant in tuple(tenants):
+                queue = tenants[tenant]
+                while queue and self._is_settled(queue[0], promised):
+                    queue.popleft()
+                if not queue:
+                    del tenants[tenant]
+                    continue
+                for order, job in queue:
+                    if job not in passed and not self._is_settled((order, job), promised):
+                        mine = (int(key[tenant]), order)
+                        if best is None or mine < best:
+                            best, found = mine, job
+                        break
+            if found:
+                return found
+        return ""
+
+    def _is_settled(self, entry: tuple[int, str], promised: Container[str]) -> bool:
+        """Whether this is a trace of a job that waits no more, or has its promise by now."""
+        order, job = entry
+        stand = self.stands.get(job)
+        return stand is None or stand.order != order or job in promised
+
+
+def _put(queue: Queue, order: int, job: str) -> None:
+    if not queue or queue[-1][0] < order:
+        queue.append((order, job))
+    elif queue[0][0] > order:
+        queue.appendleft((order, job))
+    else:
+        insort(queue, (order, job))
+
+
+def request_of(spec: JobSpec, left_ms: int, again: bool, space: Space) -> Request:
+    """The class of a job. Raises ValueError for a level that is none."""
+    shape = spec.shape
+    member = max(1, shape.member // CARD)
+    milli = member * CARD
+    level = space.topology.level
+    rule = Rule(
+        level(shape.require),
+        level(shape.prefer),
+        tuple((level(part.level), part.milli_cards // milli) for part in shape.slices),
+        tuple((level(part.level), part.milli_cards // milli) for part in shape.spread),
+        shape.balanced,
+    )
+    need: tuple[int, ...] = ()
+    if shape.milli_cpu or shape.memory_mb or shape.needs:
+        rows = [shape.milli_cpu, shape.memory_mb] + [0] * (len(space.stocks) - 2)
+        for name, amount in shape.needs:
+            row = space.row(name)
+            rows += [0] * (row + 1 - len(rows))
+            rows[row] = amount
+        need = tuple(rows)
+    return Request(
+        RANKS[spec.priority] - again,
+        member,
+        spec.cards_min // milli,
+        spec.cards_max // milli,
+        left_ms,
+        shape,
+        rule,
+        need,
+    )
