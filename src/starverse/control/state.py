@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from starverse.model import events as ev
 from starverse.model.allocation import Share
-from starverse.model.job import JOB_LIFE, JobSpec, Phase
+from starverse.model.job import PHASE_AFTER, JobSpec, Phase
 from starverse.model.units import CARD
 from starverse.money.lease import LeaseTerms
 from starverse.scheduler.space import Space
@@ -151,28 +151,25 @@ class State:
             _, name = heappop(self.delayed)
             job = self.jobs.get(name)
             if job and job.phase == "waiting":
-                self._stand_in_line(name, job)
+                self._enqueue(name, job)
 
     # -- derived ------------------------------------------------------------------------------------------
 
-    def _queue(self, job: Job) -> deque[str]:
-        queue = self.queues.get(job.spec.kind)
-        if queue is None:
-            self.queues[job.spec.kind] = queue = deque()
-            for kind in sorted(self.queues):  # decisions are made kind by kind, in an order of their own
-                self.queues[kind] = self.queues.pop(kind)
+    def _open_queue(self, kind: str) -> deque[str]:
+        queue = self.queues[kind] = deque()
+        for each in sorted(self.queues):  # decisions are made kind by kind, in an order of their own
+            self.queues[each] = self.queues.pop(each)
         return queue
 
     def _enqueue(self, name: str, job: Job) -> None:
+        """Put a job into its queue, at the place that its order gives it, or let it wait for its time."""
         if job.not_before_ms > self.now_ms:
             heappush(self.delayed, (job.not_before_ms, name))
-        else:
-            self._stand_in_line(name, job)
-
-    def _stand_in_line(self, name: str, job: Job) -> None:
-        """Put a job into its queue, at the place that its order gives it."""
+            return
         self.view.stirred = True
-        queue = self._queue(job)
+        queue = self.queues.get(job.spec.kind)
+        if queue is None:
+            queue = self._open_queue(job.spec.kind)
         if not queue or self.jobs[queue[-1]].order < job.order:
             queue.append(name)
         elif self.jobs[queue[0]].order > job.order:
@@ -181,14 +178,16 @@ class State:
             insort(queue, name, key=lambda other: self.jobs[other].order)
 
     def _leave_queue(self, name: str, job: Job) -> None:
-        queue = self._queue(job)
-        if queue and queue[0] == name:
+        queue = self.queues.get(job.spec.kind)
+        if not queue:
+            return  # it waits for its time
+        if queue[0] == name:
             queue.popleft()
         elif name in queue:
             queue.remove(name)
 
     def _move(self, name: str, job: Job, event: str) -> None:
-        phase = JOB_LIFE.get((job.phase, event))
+        phase = PHASE_AFTER[event].get(job.phase)
         assert phase, f"{event} for job {name}, which is {job.phase}"
         job.phase = phase
 
@@ -285,10 +284,11 @@ class State:
         self._move(run.job, job, "RunEnded")
         assert not run.held, f"run {event.run} ended with {run.held} micro-yuan still held"
         job.run = ""
-        if run.started_ms:
-            job.ran_ms += max(0, event.happened_ms - run.started_ms)
+        if run.started_ms and event.happened_ms > run.started_ms:
+            job.ran_ms += event.happened_ms - run.started_ms
+        space = self.spaces[job.spec.kind]
         for share in run.shares:
-            self.spaces[self.nodes[share.node].kind].give(share.node, share.mask)
+            space.give(share.node, share.mask)
         self.view.stirred = True
 
     # -- decisions ----------------------------------------------------------------------------------------
@@ -304,21 +304,23 @@ class State:
         job.run = event.run
         job.why = ""
         shares = event.shares
-        milli_cards = 0
+        space = self.spaces[spec.kind]
+        cards = 0
         for share in shares:
-            milli_cards += share.mask.bit_count() * CARD
-            self.spaces[self.nodes[share.node].kind].take(share.node, share.mask)
+            cards += share.mask.bit_count()
+            space.take(share.node, share.mask)
         run = Run(
             event.run,
             event.job,
             spec.tenant,
             spec.price,
-            milli_cards,
+            cards * CARD,
             shares,
             self.now_ms,
             event.lease_until_ms,
         )
-        run.repays, job.repays = job.repays, False
+        if job.repays:
+            run.repays, job.repays = True, False
         self.runs[event.run] = run
 
     def _LeaseRenewed(self, event: ev.LeaseRenewed) -> None:
