@@ -80,14 +80,15 @@ class Hall(World):
     # -- what is heard ------------------------------------------------------------------------------------
 
     def wait(self, until_ms: int | None) -> tuple[int, Sequence[Input]]:
-        next_ms = min(
-            float("inf") if until_ms is None else until_ms, self._heap[0][0] if self._heap else float("inf")
-        )
+        next_ms = min(float("inf") if until_ms is None else until_ms, self._next_ms())
         if next_ms > self.horizon or next_ms == float("inf"):
             raise Quiet
         now_ms, items = super().wait(until_ms)
         self._last = [item for item in items if self._happens(item)]
         return now_ms, [item.event if isinstance(item, Echo) else item for item in self._last]
+
+    def _next_ms(self) -> float:
+        return self.now_ms if self._now else self._instants[0] if self._instants else float("inf")
 
     def _happens(self, item: Any) -> bool:
         if isinstance(item, Asked | Echo):
@@ -116,7 +117,7 @@ class Hall(World):
         """No server listens until then. The next one hears what the one that died had heard in its last turn,
         and what it missed: of runs when it asks, all else at once; requests that were taken up not again."""
         missed = list(self._last)
-        while self._heap and self._heap[0][0] <= until_ms:
+        while self._next_ms() <= until_ms:
             missed += [item for item in super().wait(until_ms)[1] if self._happens(item)]
         self.now_ms = until_ms
         for item in missed:

@@ -60,6 +60,20 @@ def test_what_happens_at_one_instant_is_heard_together_in_the_order_it_was_said(
     assert world.wait(None)[1] == [*(ev.LeaderChanged(n) for n in (3, 1, 2)), Asked(0, rq.StopJob("job"))]
 
 
+def test_what_is_said_of_this_very_instant_is_heard_before_time_goes_on() -> None:
+    world = World(NOON, lambda order, now_ms: Fate(0))
+    world.at(NOON + 1, ev.LeaderChanged(3))
+    world.at(NOON, ev.LeaderChanged(1))
+    world.act([start("a.0")])
+    said = [ev.LeaderChanged(1), ev.RunStarted("a.0", NOON), ev.RunEnded("a.0", NOON)]
+    assert world.wait(None) == (NOON, said)
+    assert not world.over()
+    world.wait(None)
+    world.at(NOON + 1, ev.LeaderChanged(4))
+    assert world.wait(None) == (NOON + 1, [ev.LeaderChanged(4)])
+    assert world.over()
+
+
 def test_nothing_can_be_said_of_the_past() -> None:
     world = World(NOON, lambda order, now_ms: Fate(0))
     with pytest.raises(AssertionError, match="before now"):

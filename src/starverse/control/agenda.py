@@ -11,9 +11,12 @@ from starverse.money.lease import LeaseTerms
 MIDNIGHT = ""
 """The subject of the wake-up at each UTC midnight, when what runs is charged for the day."""
 
+_UNKNOWN = (0, MIDNIGHT)
+"""Earlier than all, and of no run: the first wake-up has to be looked up."""
+
 
 class Agenda:
-    """Wake-ups by subject (a run, a waiting job, midnight), earliest first.
+    """Wake-ups by subject (a run, midnight), earliest first; jobs that wait for a time stand in the state.
 
     Derived from the state and rebuilt with it. A subject may stand here more than once, or be over by the
     time its turn comes: both do no harm, for what is due is asked of the state. Most wake-ups come in order
@@ -22,22 +25,21 @@ class Agenda:
     """
 
     def __init__(self, state: State, terms: LeaseTerms) -> None:
-        self._state = state
         self._runs = state.runs
+        self._delayed = state.delayed
         now_ms = state.truth.heard_ms
         self._line: deque[tuple[int, str]] = deque()
         self._heap: list[tuple[int, str]] = [(_midnight_after(now_ms), MIDNIGHT)]
         self._heap += [(rules.wake_of(state, run, terms), run.run) for run in state.runs.values()]
-        self._heap += [
-            (job.not_before_ms, name)
-            for name, job in state.jobs.items()
-            if job.phase == "waiting" and job.not_before_ms > now_ms
-        ]
         heapify(self._heap)
+        self._first = _UNKNOWN
+        """The earliest wake-up, right for as long as its run is alive: it is asked for at every turn."""
 
     def add(self, at_ms: int, subject: str) -> None:
         """Wake for this subject then."""
         line = self._line
+        if at_ms < self._first[0]:
+            self._first = at_ms, subject
         if not line or line[-1][0] <= at_ms:
             line.append((at_ms, subject))
         else:
@@ -45,16 +47,21 @@ class Agenda:
 
     def next_ms(self) -> int | None:
         """The earliest wake-up of a subject that is alive; None when nothing is, for nothing is due then."""
-        line, heap, runs, jobs = self._line, self._heap, self._runs, self._state.jobs
-        while line and line[0][1] not in runs and line[0][1] not in jobs:
+        first = self._first
+        if first[1] not in self._runs:
+            first = self._first = self._earliest()
+        at_ms = first[0] if first[1] or self._runs else None
+        if self._delayed and (at_ms is None or self._delayed[0][0] < at_ms):
+            return self._delayed[0][0]
+        return at_ms
+
+    def _earliest(self) -> tuple[int, str]:
+        line, heap, runs = self._line, self._heap, self._runs
+        while line and line[0][1] not in runs:
             line.popleft()
-        while (subject := heap[0][1]) != MIDNIGHT and subject not in runs and subject not in jobs:
+        while heap[0][1] != MIDNIGHT and heap[0][1] not in runs:
             heappop(heap)
-        if line and line[0][0] <= heap[0][0]:
-            return line[0][0]
-        if heap[0][1] == MIDNIGHT and len(heap) == 1 and not runs and not line:
-            return None
-        return heap[0][0]
+        return min(line[0], heap[0]) if line else heap[0]
 
     def take_due(self, now_ms: int) -> list[tuple[int, str]]:
         """The subjects that are due, each once, in order of time."""
@@ -66,6 +73,7 @@ class Agenda:
             due.append(heappop(heap))
             if due[-1][1] == MIDNIGHT:
                 heappush(heap, (_midnight_after(now_ms), MIDNIGHT))
+        self._first = _UNKNOWN
         return list(dict.fromkeys(sorted(due)))
 
 

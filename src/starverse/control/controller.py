@@ -1,13 +1,14 @@
 """The one loop: hear, judge, decide, commit, act; live and in the twin."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from starverse.control import rules
 from starverse.control.agenda import MIDNIGHT, Agenda
 from starverse.control.ports import Asked, Journal, Taken, World
 from starverse.control.requests import answer
-from starverse.control.state import Run, State
+from starverse.control.state import State
+from starverse.control.truth import Run
 from starverse.model import commands as cmd
 from starverse.model import events as ev
 from starverse.model.errors import StarverseError
@@ -32,7 +33,6 @@ class Controller:
         self._terms = terms or LeaseTerms()
         state.view.terms = self._terms
         self._memo: Memo = {}
-        self._folds = state.folds
         self._agenda = Agenda(state, self._terms)
         self._taken: list[Taken] = []
         self._events: list[ev.Event] = []
@@ -48,14 +48,16 @@ class Controller:
             ev.NodeJoined: self._node_joined,
             ev.NodeLost: self._node_lost,
         }
-        self._follow_ups: dict[type, Callable[[Any], None]] = {
+        follow_ups: dict[type, Callable[[Any], None]] = {
             ev.RunPlaced: self._order_start,
             ev.LeaseRenewed: self._order_renewal,
             ev.RunStopAsked: self._order_stop,
             ev.FaultInjected: self._order_kill,
-            ev.JobRequeued: self._wake_for_queue,
-            ev.JobSubmitted: self._wake_for_start,
         }
+        self._folds = state.folds | {
+            kind: _followed(state.folds[kind], follow_up) for kind, follow_up in follow_ups.items()
+        }
+        """How each kind of event is folded, and what follows from it at once."""
 
     def take_over(self, now_ms: int, epoch: int) -> None:
         """Become the writer: hear what happened to the runs meanwhile, and send again what is still due."""
@@ -77,9 +79,9 @@ class Controller:
 
     def turn(self) -> int:
         """Wait for the next instant, live through it, and say when it was."""
-        agenda = self._agenda
         state = self.state
-        due_ms = state.now_ms if state.view.stirred else agenda.next_ms()
+        view = state.view
+        due_ms = state.now_ms if view.stirred else self._agenda.next_ms()
         now_ms, inputs = self._world.wait(due_ms)
         assert now_ms >= state.now_ms, f"time went back from {state.now_ms} to {now_ms}"
         state.now_ms = now_ms
@@ -88,7 +90,6 @@ class Controller:
             ears[type(item)](item)
         if due_ms is not None and due_ms <= now_ms:
             self._do_what_is_due(now_ms)
-        view = state.view
         if view.stirred:
             view.stirred = False
             plan, self._memo = decide(view, self._memo, now_ms)
@@ -187,22 +188,19 @@ class Controller:
             self._record(ev.StartsPromised(plan.promises))
 
     def _record(self, event: Any) -> None:
-        """Fold an event, put it down for the journal, and derive the order it gives."""
-        self._record_all((event,))
+        """Fold an event, derive the order it gives, and put it down for the journal."""
+        self._folds[type(event)](event)
+        self._events.append(event)
 
     def _record_all(self, facts: Iterable[Any]) -> None:
         """Record events one by one: each is folded before the next is asked for."""
         folds = self._folds
-        follow_ups = self._follow_ups
         put_down = self._events.append
         for event in facts:
-            kind = type(event)
-            folds[kind](event)
+            folds[type(event)](event)
             put_down(event)
-            if kind in follow_ups:
-                follow_ups[kind](event)
 
-    # What follows at once from a recorded decision: the order it gives, or the wake-up it needs.
+    # What follows at once from a recorded decision: the order it gives.
 
     def _order_start(self, event: ev.RunPlaced) -> None:
         run = self.state.runs[event.run]
@@ -217,14 +215,6 @@ class Controller:
 
     def _order_kill(self, event: ev.FaultInjected) -> None:
         self._commands.append(cmd.KillRank(event.run, event.rank))
-
-    def _wake_for_queue(self, event: ev.JobRequeued) -> None:
-        if event.not_before_ms > self.state.now_ms:
-            self._agenda.add(event.not_before_ms, event.job)
-
-    def _wake_for_start(self, event: ev.JobSubmitted) -> None:
-        if event.spec.earliest_start_ms > self.state.now_ms:
-            self._agenda.add(event.spec.earliest_start_ms, event.spec.job)
 
     def _start(self, run: Run) -> cmd.StartRun:
         job = self.state.jobs[run.job]
@@ -242,13 +232,24 @@ class Controller:
 
     def _write(self) -> None:
         """Make the instant durable, then let its orders go out."""
-        events, taken = self._events, self._taken
-        self._events, self._taken = [], []
-        truth = self.state.truth
+        now_ms = self.state.now_ms
+        events, self._events = self._events, []
         if events:  # an answer alone leaves no trace in the journal, so none in the state either
+            truth = self.state.truth
             truth.seq += len(events)
-            truth.heard_ms = self.state.now_ms
-        self._journal.append(self.state.now_ms, events, taken)
+            truth.heard_ms = now_ms
+        taken: Sequence[Taken] = ()
+        if self._taken:
+            taken, self._taken = self._taken, []
+        self._journal.append(now_ms, events, taken)
         if self._commands:
             commands, self._commands = self._commands, []
             self._world.act(commands)
+
+
+def _followed(fold: Callable[[Any], None], follow_up: Callable[[Any], None]) -> Callable[[Any], None]:
+    def fold_and_follow_up(event: Any) -> None:
+        fold(event)
+        follow_up(event)
+
+    return fold_and_follow_up

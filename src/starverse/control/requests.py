@@ -1,6 +1,6 @@
 """What the loop answers to what people ask: events, or one sentence of refusal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from starverse.control import rules
@@ -20,7 +20,7 @@ PRICE_MAX = 1_000_000 * YUAN
 """A card-hour that costs more is a slip of the keyboard."""
 
 
-def answer(state: State, request: rq.Request, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+def answer(state: State, request: rq.Request, now_ms: int, terms: LeaseTerms) -> Iterable[ev.Event]:
     """The events a request leads to. Raises NotFound or Refused before the first of them, or not at all."""
     return _ANSWERS[type(request)](state, request, now_ms, terms)
 
@@ -48,7 +48,7 @@ def _set_price(state: State, ask: rq.SetPrice, now_ms: int, terms: LeaseTerms) -
     yield ev.PriceSet(ask.kind, ask.price, ask.from_ms)
 
 
-def _submit(state: State, ask: rq.SubmitJob, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+def _submit(state: State, ask: rq.SubmitJob, now_ms: int, terms: LeaseTerms) -> Iterable[ev.Event]:
     spec = ask.spec
     if spec.job in state.jobs:
         raise Refused(f"Job {spec.job} was submitted already.")
@@ -60,7 +60,7 @@ def _submit(state: State, ask: rq.SubmitJob, now_ms: int, terms: LeaseTerms) -> 
         raise Refused(f"Job {spec.job} asks for a part of a card; only whole ones can be had.")
     if spec.price < 0 or spec.retries < 0 or spec.time_limit_ms <= 0:
         raise Refused(f"Job {spec.job} has a negative price, too few retries or no time.")
-    yield ev.JobSubmitted(spec)
+    return (ev.JobSubmitted(spec),)
 
 
 def _stop(state: State, ask: rq.StopJob, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
@@ -108,7 +108,7 @@ def _inject(state: State, ask: rq.InjectFault, now_ms: int, terms: LeaseTerms) -
     yield ev.FaultInjected(ask.run, ask.rank, ask.by)
 
 
-_ANSWERS: dict[type, Callable[[State, Any, int, LeaseTerms], Iterator[ev.Event]]] = {
+_ANSWERS: dict[type, Callable[[State, Any, int, LeaseTerms], Iterable[ev.Event]]] = {
     rq.OpenTenant: _open_tenant,
     rq.TopUp: _top_up,
     rq.SetPrice: _set_price,

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from starverse.control.state import Job, Run, State
+from starverse.control.state import State
+from starverse.control.truth import Job, Run
 from starverse.model import events as ev
 from starverse.model.job import StopWhy
 from starverse.model.units import CARD, DAY_MS, MINUTE_MS, SECOND_MS
@@ -63,13 +64,15 @@ def _meter(run: Run, from_ms: int, to_ms: int) -> ledger.Meter:
 
 
 def settled(run: Run, ended_ms: int) -> ev.Posted | None:
-    """The last charge of a run and the release of what is left; None if nothing was held or used."""
+    """The last charge of a run and the release of what is left; None if nothing was held or used.
+
+    A run that started does not end before what is posted of it: see `_last_alive_ms`.
+    """
     if not run.started_ms:
         return ledger.release(run.tenant, run.job, run.run, run.held) if run.held else None
     due = cost(run.price, run.milli_cards, ended_ms - run.started_ms) - run.charged
-    return ledger.settle(
-        run.tenant, run.job, run.run, due, run.held, _meter(run, run.posted_ms, max(ended_ms, run.posted_ms))
-    )
+    meter = _meter(run, run.posted_ms, ended_ms)
+    return ledger.settle(run.tenant, run.job, run.run, due, run.held, meter)
 
 
 def _credit(run: Run, from_ms: int, to_ms: int, note: str) -> Iterator[ev.Posted]:
@@ -92,6 +95,9 @@ def resumed(run: Run, event: ev.RunResumed) -> Iterator[ev.Event]:
 
 def _last_alive_ms(run: Run, happened_ms: int, now_ms: int) -> int:
     """When a run that started has ended, for its bill: at its last proof of life, and within its lease."""
+    lives_no_longer = run.checkpoint_ms <= happened_ms and run.credited_ms <= happened_ms
+    if lives_no_longer and run.posted_ms <= happened_ms <= now_ms and happened_ms <= run.lease_until_ms:
+        return happened_ms  # nearly always so, and what follows would say the same at three times the price
     alive_ms = max(happened_ms, run.checkpoint_ms, run.credited_ms)
     return max(run.started_ms, run.posted_ms, min(alive_ms, run.lease_until_ms, now_ms))
 
@@ -131,7 +137,8 @@ def ended(state: State, run: Run, event: ev.RunEnded, now_ms: int) -> Iterator[e
     posting = settled(run, end_ms)
     if posting:
         yield posting
-    fault = is_platform_fault(state, run, event)
+    is_done = event.how == "exit" and event.code == EXIT_DONE
+    fault = not is_done and is_platform_fault(state, run, event)
     if fault and run.started_ms:
         yield from _credit(run, run.checkpoint_ms, end_ms, "work lost to a platform fault")
     yield (
@@ -139,17 +146,14 @@ def ended(state: State, run: Run, event: ev.RunEnded, now_ms: int) -> Iterator[e
         if end_ms == event.happened_ms
         else ev.RunEnded(event.run, end_ms, event.how, event.code, event.rank, event.text)
     )
-    yield _next(state, job, run, event, fault, now_ms)
+    yield ev.JobEnded(run.job, "done") if is_done else _next(job, run, event, fault, now_ms)
     if state.paused.get(run.tenant):
         yield from wallet_grew(state, run.tenant)
 
 
-def _next(state: State, job: Job, run: Run, event: ev.RunEnded, fault: bool, now_ms: int) -> ev.Event:
-    """What becomes of a job whose run has ended."""
+def _next(job: Job, run: Run, event: ev.RunEnded, fault: bool, now_ms: int) -> ev.Event:
+    """What becomes of a job whose run has ended before the work was done."""
     name = run.job
-    finished = event.how == "exit" and event.code == 0
-    if finished:
-        return ev.JobEnded(name, "done")
     if job.stop_asked or run.stop_why == "person":
         return ev.JobEnded(name, "stopped", "stopped on request")
     if run.stop_why == "time-limit":
@@ -205,7 +209,7 @@ def wake_of(state: State, run: Run, terms: LeaseTerms) -> int:
     """When something is next due for a run: its renewal, its last moment to save, or its time limit."""
     if run.stop_why:
         return max(run.lease_until_ms, state.now_ms) + DAY_MS
-    due_ms = max(run.lease_until_ms - terms.window_ms // 2, 0)
+    due_ms = run.lease_until_ms - terms.window_ms // 2
     if due_ms <= state.now_ms:
         due_ms = run.lease_until_ms - terms.leaving_ms
     if run.started_ms:

@@ -6,93 +6,14 @@ from heapq import heappop, heappush
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from starverse.control.scheduling import Scheduling
+from starverse.control.truth import Job, Node, Run, Truth
 from starverse.model import events as ev
-from starverse.model.allocation import Share
-from starverse.model.job import JOB_LIFE, JobSpec, Phase
+from starverse.model.job import PHASE_AFTER
 from starverse.money.lease import LeaseTerms
 
 _NEVER_BELOW_ZERO = ("wallet/", "held/")
-
-
-class Node(Struct, gc=False):
-    """A node; `broken` is a bit set of failed cards."""
-
-    node: str
-    kind: str
-    cards: int
-    broken: int = 0
-    cordoned: bool = False
-    lost: bool = False
-    place: tuple[str, ...] = ()
-    at: tuple[int, ...] = ()
-    milli_cpu: int = 0
-    memory_mb: int = 0
-    resources: tuple[tuple[str, int], ...] = ()
-
-
-class Job(Struct, gc=False):
-    """A job that is not over: `order` is its place in the queue, `ran_ms` counts against its time limit."""
-
-    spec: JobSpec
-    order: int
-    phase: Phase = "waiting"
-    run: str = ""
-    attempts: int = 0
-    retries_used: int = 0
-    platform_faults: int = 0
-    not_before_ms: int = 0
-    ran_ms: int = 0
-    step: int = 0
-    why: str = ""
-    pause: str = ""
-    stop_asked: bool = False
-    repays: bool = False
-
-
-class Run(Struct, gc=False):
-    """A run that is not over. `held` micro-yuan pay for it until the lease ends; `charged` of its cost is
-    posted, up to `posted_ms`; time up to `credited_ms` was given back; `repays` if it makes up for one."""
-
-    run: str
-    job: str
-    tenant: str
-    price: int
-    milli_cards: int
-    shares: tuple[Share, ...]
-    placed_ms: int
-    lease_until_ms: int
-    held: int = 0
-    charged: int = 0
-    started_ms: int = 0
-    posted_ms: int = 0
-    checkpoint_ms: int = 0
-    credited_ms: int = 0
-    resumed: bool = False
-    repays: bool = False
-    injected: bool = False
-    stop_why: str = ""
-    kill_at_ms: int = 0
-
-
-class Truth(Struct):
-    """All of the state that is not derived: what a snapshot holds."""
-
-    seq: int = 0
-    heard_ms: int = 0
-    epoch: int = 0
-    submitted: int = 0
-    nodes: dict[str, Node] = {}
-    jobs: dict[str, Job] = {}
-    runs: dict[str, Run] = {}
-    accounts: dict[str, int] = {}
-    prices: dict[str, list[tuple[int, int]]] = {}
-    layout: ev.LayoutSet = ev.LayoutSet(())
-    promises: dict[str, ev.Promised] = {}
-    used: dict[str, int] = {}
-    used_step: int = 0
 
 
 class State:
@@ -162,11 +83,12 @@ class State:
             _, name = heappop(self.delayed)
             job = self.jobs.get(name)
             if job and job.phase == "waiting":
-                self._stand_in_line(name, job)
+                self._enqueue(name, job)
 
     # -- derived ------------------------------------------------------------------------------------------
 
     def _enqueue(self, name: str, job: Job) -> None:
+        """Put a job into its queue, at the place that its order gives it, or let it wait for its time."""
         if job.not_before_ms > self.now_ms:
             heappush(self.delayed, (job.not_before_ms, name))
         else:
@@ -190,7 +112,7 @@ class State:
         self.scheduling.run_ends(run.run, begins_ms + self._left_ms(self.jobs[run.job]))
 
     def _move(self, name: str, job: Job, event: str) -> None:
-        phase = JOB_LIFE.get((job.phase, event))
+        phase = PHASE_AFTER[event].get(job.phase)
         assert phase, f"{event} for job {name}, which is {job.phase}"
         job.phase = phase
 
@@ -320,7 +242,8 @@ class State:
             self.now_ms,
             event.lease_until_ms,
         )
-        run.repays, job.repays = job.repays, False
+        if job.repays:
+            run.repays, job.repays = True, False
         self.runs[event.run] = run
 
     def _StartsPromised(self, event: ev.StartsPromised) -> None:

@@ -133,6 +133,12 @@ JOB_LIFE: dict[tuple[Phase, str], Phase] = {
 `settling` lasts for an instant only: what becomes of the job is in the same transaction as the run's end.
 """
 
+PHASE_AFTER: dict[str, dict[Phase, Phase]] = {
+    event: {phase: after for (phase, other), after in JOB_LIFE.items() if other == event}
+    for _, event in JOB_LIFE
+}
+"""JOB_LIFE by event: the loop looks here several times a life, and a word is found faster than a pair."""
+
 Outcome = Literal["done", "failed", "stopped", "expired"]
 """How a job ended: by itself and well, by itself and badly, by a person, at its time limit."""
 

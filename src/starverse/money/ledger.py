@@ -50,7 +50,8 @@ def charge(tenant: str, job: str, run: str, amount: int, meter: Meter) -> Posted
 def settle(tenant: str, job: str, run: str, amount: int, held: int, meter: Meter) -> Posted:
     """Earn what the run still owes and give the rest of what was held back."""
     lines = ((HELD + tenant, -held), ("income/compute", amount), (WALLET + tenant, held - amount))
-    return Posted("charge", tenant, lines, job, run, *meter)
+    card_ms, from_ms, to_ms = meter
+    return Posted("charge", tenant, lines, job, run, card_ms, from_ms, to_ms)
 
 
 def release(tenant: str, job: str, run: str, held: int) -> Posted:

@@ -1,4 +1,4 @@
-"""The simulated world: a heap of what is still to happen, and a clock that jumps to the next of it."""
+"""The simulated world: what is still to happen, and a clock that jumps to the next instant of it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
@@ -28,23 +28,32 @@ class World:
     """Fulfils `control.ports.World`. Time moves only when the loop waits.
 
     `fate` says what becomes of a run, from its order and the time: the workload, or physics; the end of its
-    lease ends it before. Equal times are told apart by a counter: nothing is left to chance.
+    lease ends it before. What happens at one instant is heard in the order it was said: nothing is left to
+    chance.
     """
 
     def __init__(self, start_ms: int, fate: Callable[[cmd.StartRun, int], Fate]) -> None:
         assert start_ms > 0, "0 is no time: a run that started then would count as not started"
         self.now_ms = start_ms
         self._fate = fate
-        self._heap: list[tuple[int, int, Input]] = []
-        self._count = 0
+        self._now: list[Input] = []
+        """What is said of this very instant, and not heard yet: most runs start at once."""
+        self._later: dict[int, list[Input]] = {}
+        self._instants: list[int] = []
+        """A heap of the times in `_later`: numbers are ordered faster than what happens then."""
         self._leases: dict[str, tuple[int, int]] = {}
         """Of the runs that outlive their first lease: the end of the present one, and their own."""
 
     def at(self, at_ms: int, item: Input) -> None:
         """Let something happen at a time that is not past."""
         assert at_ms >= self.now_ms, f"{item} at {at_ms} would be before now, {self.now_ms}"
-        self._count += 1
-        heappush(self._heap, (at_ms, self._count, item))
+        if at_ms == self.now_ms:
+            self._now.append(item)
+        elif at_ms in self._later:
+            self._later[at_ms].append(item)
+        else:
+            self._later[at_ms] = [item]
+            heappush(self._instants, at_ms)
 
     def ask(self, at_ms: int, request: Request) -> None:
         """Let a person ask for something."""
@@ -52,22 +61,23 @@ class World:
 
     def wait(self, until_ms: int | None) -> tuple[int, Sequence[Input]]:
         """Jump to the next instant at which anything happens, or to `until_ms`."""
-        heap = self._heap
-        if not heap or (until_ms is not None and until_ms < heap[0][0]):
-            if until_ms is not None and until_ms > self.now_ms:
-                self.now_ms = until_ms
-            return self.now_ms, ()
-        now_ms, _, item = heappop(heap)
-        self.now_ms = now_ms
-        heard = [item]
-        while heap and heap[0][0] == now_ms:
-            heard.append(heappop(heap)[2])
+        heard = self._now
+        if heard:
+            self._now = []
+        else:
+            instants = self._instants
+            if not instants or (until_ms is not None and until_ms < instants[0]):
+                if until_ms is not None and until_ms > self.now_ms:
+                    self.now_ms = until_ms
+                return self.now_ms, ()
+            self.now_ms = heappop(instants)
+            heard = self._later.pop(self.now_ms)
         if self._leases:
             heard = [item for item in heard if not self._is_renewed(item)]
-        return now_ms, heard
+        return self.now_ms, heard
 
     def _is_renewed(self, item: Input) -> bool:
-        """Whether this is the end of a lease that goes on; the new end is then put on the heap."""
+        """Whether this is the end of a lease that goes on; the new end is then still to happen."""
         if type(item) is not ev.RunEnded or item.how != "lease":
             return False
         run = item.run
@@ -81,10 +91,10 @@ class World:
 
     def over(self) -> bool:
         """Whether nothing is left to happen by itself."""
-        return not self._heap
+        return not (self._now or self._later)
 
     def act(self, commands: Iterable[cmd.Command]) -> None:
-        """Put on the heap what the orders lead to."""
+        """Let happen what the orders lead to."""
         for command in commands:
             if isinstance(command, cmd.StartRun):
                 self._start(command)
@@ -100,16 +110,15 @@ class World:
         fate = self._fate(command, self.now_ms)
         started_ms = self.now_ms + fate.start_ms
         ended_ms = started_ms + fate.work_ms
-        heappush(self._heap, (started_ms, self._count + 1, ev.RunStarted(run, started_ms)))
-        self._count += 2
-        heappush(self._heap, (ended_ms, self._count, ev.RunEnded(run, ended_ms, fate.how, fate.code)))
+        self.at(started_ms, ev.RunStarted(run, started_ms))
+        self.at(ended_ms, ev.RunEnded(run, ended_ms, fate.how, fate.code))
         lease_ms = command.lease_until_ms
         if lease_ms < ended_ms:
             self._leases[run] = lease_ms, ended_ms
             self.at(lease_ms, ev.RunEnded(run, lease_ms, "lease"))
 
     def _end(self, run: str, how: How, code: int) -> None:
-        """End a run before its time; its others on the heap are then late echoes that the loop ignores."""
+        """End a run before its time; what was still to come of it is a late echo that the loop ignores."""
         self.at(self.now_ms, ev.RunEnded(run, self.now_ms, how, code))
 
     def survey(self, runs: Sequence[str]) -> Sequence[ev.Event]:
@@ -132,13 +141,11 @@ class HashJournal:
     def append(self, heard_ms: int, events: Sequence[ev.Event], taken: Sequence[Taken]) -> None:
         """Fold the rows into the hash, many at a time."""
         self.count += len(events)
-        self._rows.append((heard_ms, events))
-        if len(self._rows) >= self._BATCH:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._hash.update(self._encoder.encode(self._rows))
-        self._rows = []
+        rows = self._rows
+        rows.append((heard_ms, events))
+        if len(rows) >= self._BATCH:
+            self._hash.update(self._encoder.encode(rows))
+            rows.clear()
 
     def digest(self) -> str:
         """The hash of all that was appended, the same whenever and however often it is asked for."""

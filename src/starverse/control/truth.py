@@ -1,0 +1,85 @@
+"""All of the state that is not derived: nodes, jobs, runs and money, as a snapshot holds them."""
+
+from msgspec import Struct
+
+from starverse.model import events as ev
+from starverse.model.allocation import Share
+from starverse.model.job import JobSpec, Phase
+
+
+class Node(Struct, gc=False):
+    """A node; `broken` is a bit set of failed cards."""
+
+    node: str
+    kind: str
+    cards: int
+    broken: int = 0
+    cordoned: bool = False
+    lost: bool = False
+    place: tuple[str, ...] = ()
+    at: tuple[int, ...] = ()
+    milli_cpu: int = 0
+    memory_mb: int = 0
+    resources: tuple[tuple[str, int], ...] = ()
+
+
+class Job(Struct, gc=False):
+    """A job that is not over: `order` is its place in the queue, `ran_ms` counts against its time limit."""
+
+    spec: JobSpec
+    order: int
+    phase: Phase = "waiting"
+    run: str = ""
+    attempts: int = 0
+    retries_used: int = 0
+    platform_faults: int = 0
+    not_before_ms: int = 0
+    ran_ms: int = 0
+    step: int = 0
+    why: str = ""
+    pause: str = ""
+    stop_asked: bool = False
+    repays: bool = False
+
+
+class Run(Struct, gc=False):
+    """A run that is not over. `held` micro-yuan pay for it until the lease ends; `charged` of its cost is
+    posted, up to `posted_ms`; time up to `credited_ms` was given back; `repays` if it makes up for one."""
+
+    run: str
+    job: str
+    tenant: str
+    price: int
+    milli_cards: int
+    shares: tuple[Share, ...]
+    placed_ms: int
+    lease_until_ms: int
+    held: int = 0
+    charged: int = 0
+    started_ms: int = 0
+    posted_ms: int = 0
+    checkpoint_ms: int = 0
+    credited_ms: int = 0
+    resumed: bool = False
+    repays: bool = False
+    injected: bool = False
+    stop_why: str = ""
+    kill_at_ms: int = 0
+
+
+class Truth(Struct):
+    """All of the state that is not derived: what a snapshot holds."""
+
+    seq: int = 0
+    heard_ms: int = 0
+    epoch: int = 0
+    submitted: int = 0
+    nodes: dict[str, Node] = {}
+    jobs: dict[str, Job] = {}
+    runs: dict[str, Run] = {}
+    accounts: dict[str, int] = {}
+    prices: dict[str, list[tuple[int, int]]] = {}
+    layout: ev.LayoutSet = ev.LayoutSet(())
+    promises: dict[str, ev.Promised] = {}
+    used: dict[str, int] = {}
+    used_step: int = 0
