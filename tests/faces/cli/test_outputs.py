@@ -31,6 +31,23 @@ def test_logs_are_printed_as_they_were_written(ada: Shell, job: str, place: Plac
     assert (whole["text"], whole["next_offset"]) == (text, len(text.encode()))
 
 
+def test_a_crash_points_to_stderr_where_it_is_told(ada: Shell, job: str, place: Place) -> None:
+    place.writes(f"{job}.0", "stdout", b"step 1\n")
+    place.writes(f"{job}.0", "stderr", "警告\n".encode())
+    assert ada("job", "logs", job).stderr == ""
+    place.engine.end(f"{job}.0", code=1, text="ValueError: no data")
+    place.until(lambda: f"{job}.1" in place.engine.alive)
+    said = ada("job", "logs", job, "--run", "0")
+    assert said.stdout == "step 1\n"
+    assert said.stderr == f"It wrote to stderr, too: starverse job logs {job} --stderr --run 0\n"
+    place.writes(f"{job}.1", "stderr", b"only this\n")
+    said = ada("job", "logs", job)
+    assert (said.stdout, said.stderr) == (
+        "",
+        f"It wrote to stderr, too: starverse job logs {job} --stderr\n",
+    )
+
+
 def test_logs_of_another_run_are_named_by_its_number(ada: Shell, job: str, place: Place) -> None:
     place.writes(f"{job}.0", "stdout", b"first\n")
     place.engine.end(f"{job}.0", how="lost")

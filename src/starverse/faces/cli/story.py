@@ -38,6 +38,7 @@ class Story:
         self._last_steps: dict[str, int] = {}
         self._pace: list[tuple[int, int]] = []  # (at_ms, step), of the present run
         self._pieces: dict[tuple[str, str], str] = {}
+        self._verdict: list[Line] = []  # on the last run of a job that is over: what it wrote comes first
         self._keep_every, self._skipped = 1, 0
 
     def hear(self, event: sc.StreamEvent) -> Iterator[Line]:
@@ -59,6 +60,7 @@ class Story:
                 yield from self._wrote(run, stream, text)
             case sc.Ended(job=job):
                 yield from self._rest()
+                yield from self._verdict
                 self.job = job
                 yield from self._ended(job)
 
@@ -97,7 +99,11 @@ class Story:
             if previous and run.resumed_ms is not None and (known is None or known.resumed_ms is None):
                 yield Line("good", self._resumed(run, previous))
             if run.ended_ms is not None and (known is None or known.ended_ms is None):
-                yield from self._run_ended(run)
+                said = self._run_ended(run)
+                if job.phase == "ended" and run is runs[-1]:
+                    self._verdict = list(said)
+                else:
+                    yield from said
             previous = run
         if job.phase == "waiting" and before is None and not job.why:
             yield Line("note", f"waiting for cards; `starverse why {job.job}` says why")
@@ -110,7 +116,9 @@ class Story:
         if run.how == "exit" and run.code == 0:
             return
         what = f"run {run.attempt}: {words.ending(run.how, run.code, run.rank)}"
-        if run.fault:
+        if words.has_saved(run.how, run.code):
+            yield Line("note", what)
+        elif run.fault:
             injected = ", injected" * run.injected
             yield Line("bad", f"✗ fault in {what} (the platform's{injected}: what is lost is not charged)")
         else:
