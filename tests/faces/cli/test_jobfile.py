@@ -99,7 +99,7 @@ def test_each_key_is_read(text: str, name: str, value: object) -> None:
         ('command = ["a", 3]', "'3' is not text"),
         (
             'command = "cat x | sort"',
-            """command: no shell reads the command, so '|' in it means nothing. Write ["sh", "-c", "..."] to""",
+            """command: no shell reads the command, so '|' in it means nothing. Write ["sh", "-c", "..."]""",
         ),
         ('command = "python train.py > log"', "so '>' in it"),
         ('command = "python train.py 2>log"', "so '2>' in it"),
