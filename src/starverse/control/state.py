@@ -52,7 +52,8 @@ class Job(Struct, gc=False):
 
 class Run(Struct, gc=False):
     """A run that is not over. `held` micro-yuan pay for it until the lease ends; `charged` of its cost is
-    posted, up to `posted_ms`; time up to `credited_ms` was given back; `repays` if it makes up for one."""
+    posted, up to `posted_ms`; time up to `credited_ms` was given back; `repays` if it makes up for one;
+    `advanced` if it saved a later step than all before it; `kill_rank` is shot on purpose, -1 is none."""
 
     run: str
     job: str
@@ -73,6 +74,8 @@ class Run(Struct, gc=False):
     injected: bool = False
     stop_why: str = ""
     kill_at_ms: int = 0
+    advanced: bool = False
+    kill_rank: int = -1
 
 
 class Truth(Struct):
@@ -193,9 +196,7 @@ class State:
         job.phase = phase
 
     def _open_or_close(self, node: Node) -> None:
-        space = self.spaces.get(node.kind)
-        if space is None:
-            space = self.spaces[node.kind] = Space()
+        space = self.spaces.setdefault(node.kind, Space())
         self.view.stirred = True
         healthy = ((1 << node.cards) - 1) & ~node.broken
         space.join(node.node, healthy, not (node.cordoned or node.lost))
@@ -233,7 +234,8 @@ class State:
         self._open_or_close(node)
 
     def _FaultInjected(self, event: ev.FaultInjected) -> None:
-        self.runs[event.run].injected = True
+        run = self.runs[event.run]
+        run.injected, run.kill_rank = True, event.rank
 
     # -- the world ----------------------------------------------------------------------------------------
 
@@ -277,6 +279,7 @@ class State:
         run.checkpoint_ms = event.happened_ms
         if event.step > job.step:  # it gets on: what went wrong before no longer counts
             job.step = event.step
+            run.advanced = True
             job.retries_used = job.platform_faults = 0
 
     def _RunEnded(self, event: ev.RunEnded) -> None:
