@@ -64,6 +64,8 @@ def _serve(home: Path, settings: Settings) -> None:
         port=settings.port,
         log_config=None,
         access_log=False,
+        # the console, and a proxy on this machine, say whom they speak for
+        forwarded_allow_ips=f"127.0.0.1,::1,{settings.host}",
         timeout_graceful_shutdown=SHUTDOWN_S,
     )
     web = uvicorn.Server(config)
