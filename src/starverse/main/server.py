@@ -17,6 +17,7 @@ from starverse.engines.local import LocalEngine
 from starverse.engines.sandbox import Isolation, probe
 from starverse.main.logs import pour
 from starverse.main.settings import Settings
+from starverse.main.sweeping import Sweeper, sweep
 from starverse.model.requests import SetPrice
 from starverse.money.prices import EXAMPLE_PRICE_OTHER, EXAMPLE_PRICES
 from starverse.service.platform import Limits, Platform
@@ -40,10 +41,12 @@ class Server:
     close_engine: Callable[[], None]
     keep_snapshot: Callable[[], None]
     runs_alive: Callable[[], int]
+    sweeper: Sweeper
     failure: BaseException | None = None
 
     def stop(self) -> None:
         """End the loop after its turn and keep a snapshot. Runs go on under their leases."""
+        self.sweeper.stop()
         stands_still = self.loop.stop()
         self.close_engine()
         if stands_still and self.failure is None:
@@ -121,9 +124,11 @@ def build(home: Path, settings: Settings, on_failure: Callable[[], None]) -> Ser
         engine.close,
         keep_snapshot=lambda: journal.save(state),
         runs_alive=lambda: len(state.runs),
+        sweeper=Sweeper(lambda: sweep(home, database, settings.keep, clock.now_ms())),
     )
     _set_prices(requests, state, cards.kind, settings, clock.now_ms())
     loop.start()
+    server.sweeper.start()
     return server
 
 

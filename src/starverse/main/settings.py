@@ -13,6 +13,16 @@ from starverse.model.units import DAY_MS, HOUR_MS, SECOND_MS, YUAN
 from starverse.money.lease import LeaseTerms
 
 
+class Keep(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is kept on the disk, 0 for ever: `runs` are logs and reports of ended jobs, `outputs` their
+    checkpoints and output; `snapshots` what was submitted and nobody needs or sends any more."""
+
+    runs_days: int = 30
+    runs_gb: int = 20
+    outputs_days: int = 0
+    snapshots_days: int = 30
+
+
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """The settings file: times in milliseconds, money in micro-yuan, as everywhere.
 
@@ -30,6 +40,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     prices: dict[str, int] = {}
     lease: LeaseTerms = LeaseTerms()
     snapshot_every: int = 5_000
+    keep: Keep = Keep()
 
 
 RANGES: dict[str, tuple[int, int]] = {
@@ -41,6 +52,10 @@ RANGES: dict[str, tuple[int, int]] = {
     "lease.window_ms": (SECOND_MS, 7 * DAY_MS),
     "lease.least_ms": (SECOND_MS, DAY_MS),
     "lease.grace_ms": (0, HOUR_MS),
+    "keep.runs_days": (0, 3650),
+    "keep.runs_gb": (0, 1_000_000),
+    "keep.outputs_days": (0, 3650),
+    "keep.snapshots_days": (0, 3650),
 }
 """What each number may be, first and last included; beyond these lie slips of the keyboard."""
 

@@ -48,6 +48,15 @@ def test_a_crash_points_to_stderr_where_it_is_told(ada: Shell, job: str, place: 
     )
 
 
+def test_a_run_that_is_over_and_left_nothing_says_so(ada: Shell, job: str, place: Place) -> None:
+    said = ada("job", "logs", job)
+    assert (said.stdout, said.stderr) == ("", "")
+    place.engine.end(f"{job}.0")
+    place.reach(job, "ended")
+    said = ada("job", "logs", job)
+    assert (said.stdout, said.stderr) == ("", "It wrote nothing, or that is not kept any more.\n")
+
+
 def test_logs_of_another_run_are_named_by_its_number(ada: Shell, job: str, place: Place) -> None:
     place.writes(f"{job}.0", "stdout", b"first\n")
     place.engine.end(f"{job}.0", how="lost")

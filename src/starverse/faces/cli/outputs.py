@@ -61,7 +61,7 @@ def logs(
         for part in parts:
             _write(part.text)
         if not stderr:
-            _point_to_stderr(client, found.job, parts[0].run, empty=not any(part.text for part in parts))
+            _tell_of_the_rest(client, found.job, parts[0].run, empty=not any(part.text for part in parts))
 
 
 def files(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
@@ -128,7 +128,7 @@ def _whole(client: "Client", job: "Job", run: str, stream: Stream) -> "LogPart":
     return replace(pieces[0], text=text, next_offset=pieces[-1].next_offset, more=pieces[-1].more)
 
 
-def _point_to_stderr(client: "Client", job: str, run: str, empty: bool) -> None:
+def _tell_of_the_rest(client: "Client", job: str, run: str, empty: bool) -> None:
     """Say where the rest is, of a run that ended badly or wrote nothing else: it tells what went wrong."""
     runs = client.runs(job)
     told = next((each for each in runs if each.run == run), None)
@@ -137,6 +137,8 @@ def _point_to_stderr(client: "Client", job: str, run: str, empty: bool) -> None:
     if client.logs(job, run, "stderr", 0, FEW_BYTES).text:
         which = "" if told is runs[-1] else f" --run {told.attempt}"
         note(f"It wrote to stderr, too: starverse job logs {job} --stderr{which}")
+    elif empty and told.ended_ms is not None:
+        note("It wrote nothing, or that is not kept any more.")
 
 
 def _go_on(client: "Client", job: "Job", run: str, stream: Stream) -> None:
