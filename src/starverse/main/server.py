@@ -146,7 +146,7 @@ def start_console(settings: Settings, home: Path) -> "subprocess.Popen[bytes]":
     api = f"http://{settings.host}:{settings.port}"
     command = [sys.executable, "-m", "starverse.faces.console", "--api", api]
     command += ["--host", settings.host, "--port", str(settings.console_port)]
-    command += ["--storage", str(home / "console")]
+    command += ["--storage", str(home / "console"), *(f"--name={name}" for name in settings.names)]
     console = subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", "--", *command],  # it keeps nothing that could be lost
         stdin=subprocess.DEVNULL,

@@ -1,6 +1,7 @@
 """What an operator can choose, from HOME/starverse.toml; every choice has a default that works."""
 
 import os
+import re
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -33,6 +34,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     port: int = 8701
     console_port: int = 8700
     console: bool = True
+    names: tuple[str, ...] = ()
     database: str = ""
     node: str = ""
     cards: int = 0
@@ -88,6 +90,11 @@ def check(settings: Settings, source: str) -> None:
         place, _, key = name.rpartition(".")
         value = getattr(getattr(settings, place) if place else settings, key)
         _within(source, name, value, least, most)
+    for name in settings.names:
+        if not re.fullmatch(r"[A-Za-z0-9.-]{1,253}", name):
+            raise BadInput(
+                f"{source}: names has '{name[:60]}'.", "Write host names alone, like sv.example.org."
+            )
     for kind, price in settings.prices.items():
         _within(source, f"prices.{kind[:64]}", price, 0, PRICE_MAX)
     if settings.console and settings.port == settings.console_port:

@@ -1,5 +1,6 @@
 """What a job wrote: logs and files, brought home unharmed and nowhere else."""
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,6 +86,21 @@ def test_logs_go_on_until_the_job_ends(ada: Shell, job: str, place: Place, tmp_p
         place.engine.end(f"{job}.0")
         assert process.wait(20) == 0
     assert ada("job", "logs", "-f", job).stdout == "one\ntwo\n"
+
+
+def test_logs_that_go_on_point_to_stderr_when_the_job_has_crashed(
+    ada: Shell, submitted: Submit, place: Place
+) -> None:
+    job = submitted("--retries", "0", "--", "train.py")
+    place.reach(job, "running")
+    process = ada.start("job", "logs", "-f", job, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    place.writes(f"{job}.0", "stdout", b"one\n")
+    place.writes(f"{job}.0", "stderr", b"ValueError: no data\n")
+    assert process.stdout
+    assert process.stdout.readline() == b"one\n"
+    place.engine.end(f"{job}.0", code=1, text="ValueError: no data")
+    said = process.communicate(timeout=20)
+    assert said == (b"", f"It wrote to stderr, too: starverse job logs {job} --stderr\n".encode())
 
 
 def test_files_are_listed_and_fetched(ada: Shell, job: str, place: Place, code: Path) -> None:

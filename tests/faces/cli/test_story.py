@@ -126,6 +126,15 @@ def test_a_run_that_saved_and_left_is_no_failure() -> None:
     ]
 
 
+def test_a_job_that_a_person_stopped_is_no_failure() -> None:
+    stopped = replace(JOB, phase="ended", outcome="stopped", why="stopped on request", ended_ms=4_000)
+    saved = replace(RUN, ended_ms=4_000, how="exit", code=85, rank=0)
+    assert told(Story(), sc.JobChanged(stopped, (saved,)), sc.Ended(stopped))[1:] == [
+        Line("note", "run 0: saved and left"),
+        Line("note", "■ stopped: stopped on request; took 3.0 s; cost ¥0.0000"),
+    ]
+
+
 def test_a_pause_says_what_it_waits_for() -> None:
     paused = replace(JOB, phase="paused", why="The wallet is empty.")
     assert told(Story(), sc.JobChanged(paused)) == [Line("bad", "paused: The wallet is empty.")]

@@ -155,6 +155,8 @@ def _go_on(client: "Client", job: "Job", run: str, stream: Stream) -> None:
             continue
         away = False
         if isinstance(event, Ended):
+            if stream == "stdout":
+                _tell_of_the_rest(client, job.job, run or event.job.run, empty=not shown)
             return
         if isinstance(event, LogText) and event.stream == stream and run in ("", event.run):
             if shown not in ("", event.run):

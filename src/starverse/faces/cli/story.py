@@ -17,10 +17,17 @@ RATE_MS = 20 * SECOND_MS
 """The pace is that of the last so long."""
 
 
+Kind = Literal["log", "note", "bad", "good"]
+
+ENDS: dict[str, tuple[str, Kind]] = {"done": ("✓", "good"), "stopped": ("■", "note")}
+BAD_END: tuple[str, Kind] = ("✗", "bad")
+"""The mark and the colour of each way to end; who stopped a job on purpose need not be alarmed."""
+
+
 class Line(NamedTuple):
     """Something to say for good."""
 
-    kind: Literal["log", "note", "bad", "good"]
+    kind: Kind
     text: str
 
 
@@ -137,11 +144,9 @@ class Story:
         )
 
     def _ended(self, job: sc.Job) -> Iterator[Line]:
-        good = job.outcome == "done"
-        facts = [
-            f"{'✓' if good else '✗'} {job.outcome}"
-            + (f": {words.one_line(job.why)}" if not good and job.why else "")
-        ]
+        mark, kind = ENDS.get(job.outcome, BAD_END)
+        why = f": {words.one_line(job.why)}" if job.outcome != "done" and job.why else ""
+        facts = [f"{mark} {job.outcome}{why}"]
         if job.started_ms is not None and job.ended_ms is not None:
             facts.append(f"took {format_duration(job.ended_ms - job.started_ms)}")
         if self.metric:
@@ -152,7 +157,7 @@ class Story:
             facts.append(f"{words.many(self.faults, 'fault')}, {words.many(self.steps_lost, 'step')} lost")
         credited = f" ({format_yuan(job.credited)} credited)" if job.credited else ""
         facts.append(f"cost {format_yuan(job.cost)}{credited}")
-        yield Line("good" if good else "bad", "; ".join(facts))
+        yield Line(kind, "; ".join(facts))
 
     # -- what it reports and writes -----------------------------------------------------------------------
 
