@@ -99,6 +99,17 @@ def test_a_renewal_that_was_lost_with_the_server_is_sent_again_to_a_run_that_has
     assert [e.how for e in cluster.events(ev.RunEnded)] == ["exit"]
 
 
+# Was once so: the state forgets which rank was to be shot.
+def test_a_shot_that_was_lost_with_the_server_is_fired_by_the_next() -> None:
+    cluster = begin_small(job=[Fate(60 * S), Fate(60 * S)])
+    cluster.after(9 * S)
+    cluster.ask(rq.InjectFault("job.0", 0, "op"))
+    before_the_order = 3  # it writes, has written, orders
+    cluster.fuse.at = {cluster.fuse.count + before_the_order}
+    cluster.settle()
+    assert [(e.how, e.rank) for e in cluster.events(ev.RunEnded)] == [("signal", 0), ("exit", -1)]
+
+
 # Was once so: a fold never puts a job whose waiting time is over into its queue.
 def test_a_job_that_had_waited_long_enough_before_the_server_died_starts_when_it_can() -> None:
     cluster = begin_small(fails=[Fate(2 * S, code=1), Fate(2 * S)], other=[Fate(18 * S)])

@@ -53,6 +53,15 @@ def test_a_run_that_saved_and_asks_to_go_on_goes_on_at_once() -> None:
     assert [e.happened_ms for e in cluster.events(ev.RunStarted)] == [NOON, NOON + 5 * S]
 
 
+def test_a_run_that_saves_the_same_step_again_and_asks_to_go_on_waits_a_moment() -> None:
+    cluster = begin(*[Fate(5 * S, code=85)] * 3, Fate(5 * S))
+    for run, at_s, step in ((0, 3, 7), (1, 8, 7), (2, 14, 8)):
+        cluster.hear(ev.CheckpointSaved(f"job.{run}", step, NOON + at_s * S), NOON + at_s * S)
+    cluster.settle()
+    assert [e.why for e in cluster.events(ev.JobRequeued)] == ["it saved and asked to go on"] * 3
+    assert starts(cluster) == [0, 1, 0]
+
+
 ASKED: list[tuple[str, StopWhy, How, int, type[ev.Event]]] = [
     # asked by          and then it        what becomes of the job
     ("a person, saves", "person", "exit", 85, ev.JobEnded),

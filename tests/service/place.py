@@ -44,6 +44,8 @@ class HandEngine:
         self.alive: dict[str, cmd.StartRun] = {}
         self.hold = False
         """Whether runs wait for `start`."""
+        self.saves = True
+        """Whether runs leave as soon as they are asked to."""
 
     def say(self, *events: ev.Event) -> None:
         with self._lock:
@@ -61,7 +63,7 @@ class HandEngine:
                 self.alive[run] = command
                 if not self.hold:
                     self.say(ev.RunStarted(run, now_ms))
-            case cmd.StopRun(run=run):
+            case cmd.StopRun(run=run) if self.saves:
                 self.end(run, code=EXIT_SAVED)
             case cmd.KillRank(run=run, rank=rank):
                 self.end(run, how="signal", code=9, rank=rank)

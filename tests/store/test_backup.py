@@ -34,7 +34,7 @@ def home(tmp_path: Path) -> Path:
         "starverse.toml": "port = 1", "blobs/ab/abc": "blob", "jobs/j1/checkpoints/7/manifest.json": "{}",
         "jobs/j1/output/model.pt": "weights", "runs/j1.0/stdout.0.log": "hello", "runs/j1.0/claim": "{}",
         "runs/j1.0/shim.json": "{}", "runs/j1.0/work/train.py": "x", "jobs/j1/output/work/kept": "x",
-        "cache/numba": "x", "lock": "123",
+        "cache/numba": "x", "lock": "123", "console/sessions.json": "svt_secret",
     }  # fmt: skip
     for name, text in files.items():
         (home / name).parent.mkdir(parents=True, exist_ok=True)
@@ -150,11 +150,11 @@ def test_a_running_server_is_not_restored_over(home: Path, saved: Path, tmp_path
 def test_a_damaged_backup_changes_nothing(home: Path, saved: Path, tmp_path: Path) -> None:
     engine = open_database(home_url(home))
     by_hand(engine, "UPDATE journal SET heard_ms = 5 WHERE seq = 1")
-    backup(home, engine, saved)
+    backup(home, engine, saved, force=True)
     engine.dispose()
     with pytest.raises(JournalDamaged, match="Row 1"):
         restore(tmp_path / "other", saved)
-    assert names_in(tmp_path / "other") == {"lock"}
+    assert not (tmp_path / "other").exists()
 
 
 def test_what_is_no_backup(tmp_path: Path, saved: Path) -> None:
@@ -165,8 +165,8 @@ def test_what_is_no_backup(tmp_path: Path, saved: Path) -> None:
     for body in (b"", b"not a tar file at all", whole[: len(whole) // 2]):
         saved.write_bytes(body)
         with pytest.raises(BadInput):
-            restore(other, saved)
-        assert names_in(other) <= {"lock"}
+            restore(other / "deeper", saved)
+        assert not other.exists()
 
 
 @pytest.mark.parametrize(
@@ -191,15 +191,45 @@ def test_a_backup_cannot_write_outside(tmp_path: Path, name: str, kind: bytes, t
         archive.addfile(evil, io.BytesIO())
     with pytest.raises(BadInput, match="in the backup"):
         restore(tmp_path / "home", file)
-    assert {path.name for path in tmp_path.iterdir()} == {"home", "evil.tar"}
+    assert {path.name for path in tmp_path.iterdir()} == {"evil.tar"}
 
 
 def test_a_place_that_cannot_take_a_backup(home: Path, tmp_path: Path) -> None:
     engine = open_database(home_url(home))
-    for file, says in ((home / "x.tar", "lies in what"), (tmp_path / "no/such/x.tar", "cannot be written")):
+    (tmp_path / "taken").mkdir()
+    missing = rf"There is no folder {tmp_path}/no/such\. Make it first: mkdir -p {tmp_path}/no/such"
+    for file, says in (
+        (home / "x.tar", "lies in what"),
+        (tmp_path / "no/such/x.tar", missing),
+        (tmp_path / "taken", "cannot be written"),
+    ):
         with pytest.raises(BadInput, match=says):
-            backup(home, engine, file)
+            backup(home, engine, file, force=True)
     engine.dispose()
+
+
+def test_a_backup_that_is_there_is_replaced_only_if_told(home: Path, saved: Path) -> None:
+    before = saved.read_bytes()
+    engine = open_database(home_url(home))
+    with pytest.raises(Refused, match=r"is there already\..*--force"):
+        backup(home, engine, saved)
+    assert saved.read_bytes() == before
+    (home / "jobs/j1/output/model.pt").write_text("other weights")
+    backup(home, engine, saved, force=True)
+    assert b"other weights" in saved.read_bytes()
+    engine.dispose()
+
+
+def test_what_an_older_version_saved_of_this_machine_is_left_out(tmp_path: Path, saved: Path) -> None:
+    with tarfile.open(saved, "a") as archive:
+        body = b"svt_secret"
+        for name in ("console/sessions.json", "lock"):
+            member = tarfile.TarInfo(name)
+            member.size = len(body)
+            archive.addfile(member, io.BytesIO(body))
+    (tmp_path / "other/console").mkdir(parents=True)
+    restore(tmp_path / "other", saved)
+    assert list((tmp_path / "other/console").iterdir()) == []
 
 
 def test_a_file_cut_short_meanwhile_is_filled_up(

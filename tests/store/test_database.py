@@ -12,7 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, insert, inspect, select, text, update
+from sqlalchemy import Engine, func, insert, inspect, select, text, update
 from tests.store.conftest import NewUrl
 
 from starverse.model.errors import BadInput, JournalDamaged, Refused
@@ -46,6 +46,23 @@ def test_a_second_start_does_not_load_alembic(sqlite: NewUrl) -> None:
         f"open_database({sqlite()!r}); sys.exit('alembic' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_is_read_in_several_queries_is_of_one_moment(engine: Engine) -> None:
+    def price(kind: str, micro_yuan: int) -> None:
+        with engine.begin() as connection:
+            connection.execute(insert(schema.prices), {"kind": kind, "from_ms": 0, "price": micro_yuan})
+
+    count = select(func.count()).select_from(schema.prices)
+    price("cpu", 1)
+    with reading(engine) as connection:
+        assert connection.execute(count).scalar() == 1
+        price("gpu", 2)
+        assert connection.execute(count).scalar() == 1, "a page would be torn"
+    with reading(engine) as connection:
+        assert connection.execute(count).scalar() == 2
+    with engine.begin() as connection:  # the same connection, writing again
+        connection.execute(update(schema.prices).values(price=3))
 
 
 def test_sqlite_commits_to_the_disk_and_checks_its_keys(sqlite: NewUrl) -> None:

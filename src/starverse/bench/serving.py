@@ -1,5 +1,6 @@
 """A real server on this machine: how soon a job runs, how many reads it answers, how much memory it takes."""
 
+import socket
 import tempfile
 import time
 from collections.abc import Sequence
@@ -8,33 +9,45 @@ from pathlib import Path
 from statistics import median
 
 from starverse.bench.figure import Figure
-from starverse.bench.server import BenchServer
 from starverse.faces import schemas as sc
 from starverse.faces.client import Client
+from starverse.faces.process import ServerProcess
 
 JOBS = 15
 READERS = 4
 READ_S = 4.0
+SETTLE_S = 2.0
 
 
 def measure() -> Sequence[Figure]:
     """Start a server in an empty home, use it, and end it."""
-    with (
-        tempfile.TemporaryDirectory(prefix="starverse-bench-") as folder,
-        BenchServer(Path(folder)) as server,
-    ):
-        idle_mb = server.rss_mb()
-        with Client(server.api) as client:
-            client.token = client.register("bench@example.org", "a password for the bench").token
-            latencies = [_seconds_to_running(client) for _ in range(JOBS)]
-            job = client.jobs(limit=1).items[0].job
-            reads = _reads_a_second(server.api, str(client.token), job)
-        return (
-            Figure("ready", "server ready, from nothing", server.ready_s, "s", 3),
-            Figure("submit_running", "submit → RUNNING, median", median(latencies) * 1000, "ms", 300),
-            Figure("api_reads", f"reads of a job a second, {READERS} clients", reads, "reads/s"),
-            Figure("server_rss", "memory of the idle server (RSS)", idle_mb, "MB", 250),
-        )
+    with tempfile.TemporaryDirectory(prefix="starverse-bench-") as folder:
+        port = _free_port()
+        api = f"http://127.0.0.1:{port}"
+        server = ServerProcess(Path(folder), api, ["--port", str(port), "--no-console"])
+        try:
+            ready_s = server.start()
+            time.sleep(SETTLE_S)
+            idle_mb = server.rss_mb()
+            with Client(api) as client:
+                client.token = client.register("bench@example.org", "a password for the bench").token
+                latencies = [_seconds_to_running(client) for _ in range(JOBS)]
+                job = client.jobs(limit=1).items[0].job
+                reads = _reads_a_second(api, str(client.token), job)
+        finally:
+            server.stop()
+    return (
+        Figure("ready", "server ready, from nothing", ready_s, "s", 3),
+        Figure("submit_running", "submit → RUNNING, median", median(latencies) * 1000, "ms", 300),
+        Figure("api_reads", f"reads of a job a second, {READERS} clients", reads, "reads/s"),
+        Figure("server_rss", "memory of the idle server (RSS)", idle_mb, "MB", 250),
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _seconds_to_running(client: Client) -> float:

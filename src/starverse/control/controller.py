@@ -74,6 +74,8 @@ class Controller:
             if not run.started_ms:
                 yield self._start(run)
             yield cmd.RenewLease(run.run, run.lease_until_ms)
+            if run.kill_rank >= 0:
+                yield cmd.KillRank(run.run, run.kill_rank)
             if run.stop_why:
                 yield cmd.StopRun(run.run, run.stop_why, run.kill_at_ms)
 

@@ -179,7 +179,8 @@ def _next(job: Job, run: Run, event: ev.RunEnded, fault: bool, now_ms: int) -> e
         )
     saved = run.checkpoint_ms > run.started_ms  # else it might say so over and over, and never get on
     if event.code == EXIT_SAVED and event.how == "exit" and saved:
-        return ev.JobRequeued(name, "it saved and asked to go on")
+        not_before_ms = 0 if run.advanced else now_ms + BACKOFF_MS[0]  # else it might do so without a pause
+        return ev.JobRequeued(name, "it saved and asked to go on", not_before_ms)
     if event.code == EXIT_NO_SPACE and event.how == "exit":
         return ev.JobPaused(
             name,

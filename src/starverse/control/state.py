@@ -155,7 +155,8 @@ class State:
         self._open_or_close(node)
 
     def _FaultInjected(self, event: ev.FaultInjected) -> None:
-        self.runs[event.run].injected = True
+        run = self.runs[event.run]
+        run.injected, run.kill_rank = True, event.rank
 
     # -- the world ----------------------------------------------------------------------------------------
 
@@ -206,6 +207,7 @@ class State:
         run.checkpoint_ms = event.happened_ms
         if event.step > job.step:  # it gets on: what went wrong before no longer counts
             job.step = event.step
+            run.advanced = True
             job.retries_used = job.platform_faults = 0
 
     def _RunEnded(self, event: ev.RunEnded) -> None:

@@ -44,7 +44,8 @@ class Job(Struct, gc=False):
 
 class Run(Struct, gc=False):
     """A run that is not over. `held` micro-yuan pay for it until the lease ends; `charged` of its cost is
-    posted, up to `posted_ms`; time up to `credited_ms` was given back; `repays` if it makes up for one."""
+    posted, up to `posted_ms`; time up to `credited_ms` was given back; `repays` if it makes up for one;
+    `advanced` if it saved a later step than all before it; `kill_rank` is shot on purpose, -1 is none."""
 
     run: str
     job: str
@@ -65,6 +66,8 @@ class Run(Struct, gc=False):
     injected: bool = False
     stop_why: str = ""
     kill_at_ms: int = 0
+    advanced: bool = False
+    kill_rank: int = -1
 
 
 class Truth(Struct):

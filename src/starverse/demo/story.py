@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from starverse.demo.figures import Figures, ledger_sum, seconds_to_next_step, steps_lost, whole
-from starverse.demo.server import DemoServer
 from starverse.faces import schemas as sc
 from starverse.faces.client import Client
+from starverse.faces.process import ServerProcess
 from starverse.model.units import MINUTE_MS, format_duration, format_yuan
 
 SCRIPT = Path(__file__).resolve().parents[1] / "train" / "examples" / "characters.py"
@@ -27,10 +27,13 @@ CHECKPOINT_EVERY = 25
 
 @dataclass
 class Story:
-    """One telling. Mutable: remembers what it saw. `operator` is a token that may inject faults."""
+    """One telling. Mutable: remembers what it saw.
+
+    `operator` is a token that may inject faults; where only the owner's jobs are taken, the story is theirs.
+    """
 
     console: Console
-    server: DemoServer
+    server: ServerProcess
     api: str
     console_url: str
     operator: str
@@ -44,12 +47,7 @@ class Story:
         """Register, submit, follow, kill, and say what came of it."""
         say = partial(self.console.print, soft_wrap=True)
         with Client(self.api) as client, tempfile.TemporaryDirectory(prefix="starverse-demo-") as folder:
-            email = f"demo-{secrets.token_hex(3)}@example.org"
-            password = secrets.token_urlsafe(12)
-            client.token = client.register(email, password).token
-            wallet = client.wallet()
-            say(f"[bold]1[/]  Registered [cyan]{email}[/]: {format_yuan(wallet.available)} of trial credit.")
-
+            sign_in = self._sign_in(client)
             directory = Path(folder)
             shutil.copy(SCRIPT, directory)
             ask = self._ask(client)
@@ -62,7 +60,21 @@ class Story:
             job = client.submit(replace(ask, snapshot=snapshot.snapshot))
             say(f"[bold]3[/]  Submitted [cyan]{job.job}[/]: a character model on Python's own documentation.")
             job = self._follow(client, job)
-            return self._figures(client, job, ready_s, email, password)
+            return self._figures(client, job, ready_s, sign_in)
+
+    def _sign_in(self, client: Client) -> str:
+        """Be somebody new, or the owner where no others may run jobs; how to be that at the console."""
+        say = partial(self.console.print, soft_wrap=True)
+        client.token = self.operator
+        if not client.cluster().accepts_foreign:
+            has = format_yuan(client.wallet().available)
+            say(f"[bold]1[/]  Jobs are not isolated here, so this is the owner's; their wallet holds {has}.")
+            return "with a token that `starverse operator token` makes"
+        email, password = f"demo-{secrets.token_hex(3)}@example.org", secrets.token_urlsafe(12)
+        client.register(email, password)
+        has = format_yuan(client.wallet().available)
+        say(f"[bold]1[/]  Registered [cyan]{email}[/]: {has} of trial credit.")
+        return f"as {email} with password {password}"
 
     def _ask(self, client: Client) -> sc.JobAsk:
         total = max((kind.cards for kind in client.cluster().kinds), default=1)
@@ -125,7 +137,7 @@ class Story:
 
     # -- the outcome --------------------------------------------------------------------------------------
 
-    def _figures(self, client: Client, job: sc.Job, ready_s: float, email: str, password: str) -> Figures:
+    def _figures(self, client: Client, job: sc.Job, ready_s: float, sign_in: str) -> Figures:
         metrics = whole(client.metrics(job.job, points=5_000))
         wallet = client.wallet()
         resumes = (
@@ -153,9 +165,7 @@ class Story:
         )
         self.console.print()
         self.console.print(figures.table())
-        self.console.print(
-            f"\nLook around: [link]{self.console_url}[/link], as {email} with password {password}"
-        )
+        self.console.print(f"\nLook around: [link]{self.console_url}[/link], {sign_in}", soft_wrap=True)
         return figures
 
 

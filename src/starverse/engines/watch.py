@@ -15,6 +15,8 @@ from starverse.train.contract import read_reports
 REPORT_BYTES_MAX = 64 * 1024 * 1024
 """No train kit writes a longer report; the rest of one is not read, for its job may not hold us up."""
 REPORT_READS_A_LOOK = 4
+CHECKPOINT_EVERY_MS = 1000
+"""A run's checkpoints are told no more often: of several the newest, and the last one before the end."""
 
 ENDED: tuple[tuple[str, Any], ...] = (("how", "exit"), ("code", 0), ("rank", -1), ("text", ""))
 """The fields of an ended status, and what stands for one that isn't there."""
@@ -49,6 +51,8 @@ class Watch:
         self._offset = 0
         self._heard_ms = since_ms
         self._started = self._resumed = False
+        self._checkpoint: CheckpointSaved | None = None  # heard, and not told yet
+        self._checkpoint_told_ms = -CHECKPOINT_EVERY_MS
 
     def look(self, now_ms: int) -> list[Event]:
         """All that is new."""
@@ -167,6 +171,10 @@ class Watch:
             events.append(RunStarted(self.folder.run, started_ms))
         if self._started and self._is_new(self.folder.report):
             events += self._hear_report(min(self._status.get("ended_ms", now_ms), now_ms))
+        is_due = "ended_ms" in self._status or now_ms >= self._checkpoint_told_ms + CHECKPOINT_EVERY_MS
+        if self._checkpoint and is_due:
+            events.append(self._checkpoint)
+            self._checkpoint, self._checkpoint_told_ms = None, now_ms
         return events
 
     def _hear_report(self, until_ms: int) -> Iterator[Event]:
@@ -187,7 +195,7 @@ class Watch:
                         self._resumed = True
                         yield RunResumed(self.folder.run, record["step"], at_ms)
                     case "checkpoint" | "saved":
-                        yield CheckpointSaved(self.folder.run, record["step"], at_ms)
+                        self._checkpoint = CheckpointSaved(self.folder.run, record["step"], at_ms)
             if offset == self._offset:
                 return
             self._offset = offset

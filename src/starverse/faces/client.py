@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class Client:
-    """Speaks to one server, as one token.
+    """Speaks to one server, as one token; for somebody at `address`, which a server believes of this machine.
 
     Every method may raise BadInput, NotFound, Refused, Conflict or NotSignedIn (model.errors) with the
     server's sentence and remedy, and Unreachable when there is no server. Lists come in pages: ask on with
@@ -36,10 +36,14 @@ class Client:
     """
 
     def __init__(
-        self, base_url: str = URL_DEFAULT, token: str | None = None, timeout_s: float = TIMEOUT_S
+        self,
+        base_url: str = URL_DEFAULT,
+        token: str | None = None,
+        timeout_s: float = TIMEOUT_S,
+        address: str = "",
     ) -> None:
         self.base_url = base_url.rstrip("/")
-        self._http = transport.connect(self.base_url, timeout_s)
+        self._http = transport.connect(self.base_url, timeout_s, address)
         self.token = token
 
     @property

@@ -35,10 +35,11 @@ ERRORS: dict[str, type[errors.StarverseError]] = {
 """The last part of a problem's `type`, and what it is raised as."""
 
 
-def connect(base_url: str, timeout_s: float) -> httpx2.Client:
+def connect(base_url: str, timeout_s: float, address: str = "") -> httpx2.Client:
     """A pool of connections to one server; proxies of the environment are not asked for one on this machine.
 
-    Raises BadInput for what is no address.
+    `address` is that of the person it speaks for, if they are elsewhere. Raises BadInput for a base_url that
+    is none.
     """
     try:
         url = httpx2.URL(base_url)
@@ -50,6 +51,8 @@ def connect(base_url: str, timeout_s: float) -> httpx2.Client:
         )
     local = url.host in ("127.0.0.1", "localhost", "::1")
     headers = {"user-agent": f"starverse/{starverse.__version__}", "accept": "application/json"}
+    if address:
+        headers["x-forwarded-for"] = address
     return httpx2.Client(base_url=url, timeout=timeout_s, headers=headers, trust_env=not local)
 
 

@@ -81,11 +81,15 @@ def bench(
     measure(name, json)
 
 
-def backup(file: BackupFile, home: Home = None) -> None:
+def backup(
+    file: BackupFile,
+    home: Home = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file, if it is there.")] = False,
+) -> None:
     """Save a server's home into one file, while it runs or not."""
     from starverse.main import offline
 
-    offline.backup_home(home, file)
+    offline.backup_home(home, file, force=force)
 
 
 def restore(

@@ -1,5 +1,6 @@
 """What can be done with a home from the machine it lies on, whether its server runs or not."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,15 @@ from starverse.store.blobs import Blobs
 from starverse.store.database import DATABASE_FILE, home_url, open_database
 from starverse.store.journal import SqlJournal
 from starverse.store.requests import Requests
+
+BEFORE_THE_START = (
+    "Before you start a server here, stop the one it was saved from, if that still runs: "
+    "else both would run the same jobs and charge for them."
+)
+HOW_TO_SIGN_IN = (
+    "Whoever has this token operates the server; it is shown this once. Paste it into "
+    "`starverse login --token-stdin`, or set STARVERSE_TOKEN to it where a script runs."
+)
 
 
 def offline_platform(home: Path, settings: Settings) -> Platform:
@@ -35,10 +45,10 @@ def _refuse(question: Callable[[State], T], /) -> T:
     raise Refused("The loop does not turn in this process.", "Ask the server.")
 
 
-def backup_home(given: Path | None, file: Path) -> None:
+def backup_home(given: Path | None, file: Path, *, force: bool) -> None:
     """`starverse backup`."""
     home, settings = _existing(given)
-    size = backup(home, open_database(settings.database or home_url(home)), file)
+    size = backup(home, open_database(settings.database or home_url(home)), file, force=force)
     print(f"Saved {home} to {file} ({size:,} bytes).")
 
 
@@ -47,6 +57,7 @@ def restore_home(given: Path | None, file: Path, *, replace: bool) -> None:
     home = home_of(given)
     rows = restore(home, file, replace=replace)
     print(f"Restored {home} from {file}; all {rows:,} rows of its journal are sound.")
+    print(BEFORE_THE_START)
 
 
 def verify_journal(given: Path | None) -> None:
@@ -59,7 +70,8 @@ def verify_journal(given: Path | None) -> None:
 def print_operator_token(given: Path | None) -> None:
     """`starverse operator token`."""
     home, settings = _existing(given)
-    print(accounts.new_operator_token(offline_platform(home, settings)).token)
+    print(accounts.new_operator_token(offline_platform(home, settings)).token, flush=True)
+    print(HOW_TO_SIGN_IN, file=sys.stderr)
 
 
 def _existing(given: Path | None) -> tuple[Path, Settings]:

@@ -1,6 +1,7 @@
 """Whether a port of this machine is free, and who has it if not."""
 
 import socket
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +23,19 @@ def demand_free(host: str, port: int, option: str) -> None:
             ) from None
 
 
+def await_free(host: str, port: int, option: str, within_s: float) -> None:
+    """Raise PortTaken if it still is not when so long has gone by."""
+    deadline = time.monotonic() + within_s
+    while True:
+        try:
+            demand_free(host, port, option)
+            return
+        except PortTaken:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+
+
 def _listener(port: int) -> str:
     """`name (pid N)` of the program that listens on a port, "" if it cannot be seen."""
     sockets = set()
@@ -33,6 +47,12 @@ def _listener(port: int) -> str:
                     sockets.add(f"socket:[{fields[9]}]")
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if any(str(fd.readlink()) in sockets for fd in (process / "fd").iterdir()):
+            if any(_leads_to(fd) in sockets for fd in (process / "fd").iterdir()):
                 return f"{(process / 'comm').read_text().strip()} (pid {process.name})"
+    return ""
+
+
+def _leads_to(descriptor: Path) -> str:
+    with suppress(OSError):  # closed since it was listed
+        return str(descriptor.readlink())
     return ""

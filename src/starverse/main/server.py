@@ -4,7 +4,6 @@ import logging
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,9 @@ from starverse.engines.clock import Clock
 from starverse.engines.live import LiveWorld, LoopThread
 from starverse.engines.local import LocalEngine
 from starverse.engines.sandbox import Isolation, probe
-from starverse.main.port import demand_free
+from starverse.main.logs import pour
 from starverse.main.settings import Settings
-from starverse.model.errors import PortTaken
+from starverse.main.sweeping import Sweeper, sweep
 from starverse.model.requests import SetPrice
 from starverse.money.prices import EXAMPLE_PRICE_OTHER, EXAMPLE_PRICES
 from starverse.service.platform import Limits, Platform
@@ -29,9 +28,6 @@ from starverse.store.journal import SqlJournal
 from starverse.store.requests import Requests
 
 log = logging.getLogger(__name__)
-
-CONSOLE_PORT_WAIT_S = 8.0
-"""A console whose server was killed needs a moment to notice and leave its port."""
 
 
 @dataclass
@@ -44,10 +40,13 @@ class Server:
     loop: LoopThread
     close_engine: Callable[[], None]
     keep_snapshot: Callable[[], None]
+    runs_alive: Callable[[], int]
+    sweeper: Sweeper
     failure: BaseException | None = None
 
     def stop(self) -> None:
         """End the loop after its turn and keep a snapshot. Runs go on under their leases."""
+        self.sweeper.stop()
         stands_still = self.loop.stop()
         self.close_engine()
         if stands_still and self.failure is None:
@@ -118,10 +117,18 @@ def build(home: Path, settings: Settings, on_failure: Callable[[], None]) -> Ser
         limits=Limits(trial_credit=settings.trial_credit),
     )
     server = Server(
-        platform, isolation, f"{cards.count} × {cards.kind}", loop, engine.close, lambda: journal.save(state)
+        platform,
+        isolation,
+        f"{cards.count} × {cards.kind}",
+        loop,
+        engine.close,
+        keep_snapshot=lambda: journal.save(state),
+        runs_alive=lambda: len(state.runs),
+        sweeper=Sweeper(lambda: sweep(home, database, settings.keep, clock.now_ms())),
     )
     _set_prices(requests, state, cards.kind, settings, clock.now_ms())
     loop.start()
+    server.sweeper.start()
     return server
 
 
@@ -136,23 +143,16 @@ def _set_prices(requests: Requests, state: State, kind: str, settings: Settings,
 
 def start_console(settings: Settings, home: Path) -> "subprocess.Popen[bytes]":
     """The console as a process of its own that ends with this one, however this one ends."""
-    deadline = time.monotonic() + CONSOLE_PORT_WAIT_S
-    while True:
-        try:
-            demand_free(settings.host, settings.console_port, "--console-port")
-            break
-        except PortTaken:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.1)
     api = f"http://{settings.host}:{settings.port}"
     command = [sys.executable, "-m", "starverse.faces.console", "--api", api]
     command += ["--host", settings.host, "--port", str(settings.console_port)]
-    command += ["--storage", str(home / "console")]
-    log = (home / "console.log").open("ab")
-    return subprocess.Popen(
+    command += ["--storage", str(home / "console"), *(f"--name={name}" for name in settings.names)]
+    console = subprocess.Popen(
         ["setpriv", "--pdeathsig", "KILL", "--", *command],  # it keeps nothing that could be lost
         stdin=subprocess.DEVNULL,
-        stdout=log,
-        stderr=log,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     )
+    assert console.stdout is not None
+    pour(console.stdout, home / "console.log")
+    return console

@@ -2,16 +2,21 @@
 
 import contextlib
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
 
-from starverse.demo.server import DemoServer
 from starverse.demo.story import Story
+from starverse.faces.process import ServerProcess
 from starverse.main.offline import offline_platform
 from starverse.main.port import demand_free
-from starverse.main.settings import home_of, read_settings
-from starverse.service import accounts
+from starverse.main.settings import Settings, home_of, read_settings
+from starverse.model.units import HOUR_MS
+from starverse.service import access, accounts
+
+TOKEN_LASTS_MS = HOUR_MS
+"""The demo's own operator token is revoked at its end; one that is killed leaves it for so long."""
 
 
 def show(
@@ -34,15 +39,14 @@ def show(
     api = f"http://{settings.host}:{port}"
     console_url = f"http://{settings.host}:{console_port}"
     console = Console(highlight=False)
-    server = DemoServer(home, api, ["--port", str(port), "--console-port", str(console_port)])
+    server = ServerProcess(home, api, ["--port", str(port), "--console-port", str(console_port)])
     try:
         ready_s = server.start()
         console.print(
             f"Server ready in {ready_s:.1f} s: console {console_url}, API {api}/docs", soft_wrap=True
         )
-        operator = accounts.new_operator_token(offline_platform(home, settings)).token
-        story = Story(console, server, api, console_url, operator, steps, began)
-        figures = story.tell(ready_s)
+        with _operator(home, settings) as token:
+            figures = Story(console, server, api, console_url, token, steps, began).tell(ready_s)
         if json:
             figures.write(json)
         if figures.state != "done" or not figures.ledger_balanced:
@@ -55,3 +59,15 @@ def show(
     finally:
         with contextlib.suppress(KeyboardInterrupt):
             server.stop()
+
+
+@contextlib.contextmanager
+def _operator(home: Path, settings: Settings) -> Iterator[str]:
+    """A token of the operator's for as long as the story is told."""
+    platform = offline_platform(home, settings)
+    made = accounts.new_operator_token(platform, "demo", TOKEN_LASTS_MS)
+    try:
+        yield made.token
+    finally:
+        accounts.revoke_token(platform, access.actor_of(platform, made.token), made.token_id)
+        platform.database.dispose()

@@ -12,13 +12,15 @@ from rich.console import Console
 from starverse import __version__
 from starverse.faces.api import app as api
 from starverse.main.logs import set_up_logs
-from starverse.main.port import demand_free
+from starverse.main.port import await_free, demand_free
 from starverse.main.server import Server, build, start_console
-from starverse.main.settings import Settings, home_of, read_settings
+from starverse.main.settings import Settings, check, home_of, read_settings
 from starverse.service import accounts
 from starverse.store.backup import lock_home
 
 SHUTDOWN_S = 3
+CONSOLE_PORT_WAIT_S = 3.0
+"""A console whose server was killed needs a moment to leave its port."""
 
 
 def serve(
@@ -36,9 +38,12 @@ def serve(
     given = {"host": host, "port": port, "console_port": console_port, "cards": cards}
     given |= {} if console else {"console": False}
     settings = msgspec.structs.replace(settings, **{name: v for name, v in given.items() if v is not None})
+    check(settings, "The options")
     os.umask(0o077)
     with lock_home(home):
         demand_free(settings.host, settings.port, "--port")
+        if settings.console:
+            await_free(settings.host, settings.console_port, "--console-port", CONSOLE_PORT_WAIT_S)
         set_up_logs(home)
         _serve(home, settings)
 
@@ -59,6 +64,8 @@ def _serve(home: Path, settings: Settings) -> None:
         port=settings.port,
         log_config=None,
         access_log=False,
+        # the console, and a proxy on this machine, say whom they speak for
+        forwarded_allow_ips=f"127.0.0.1,::1,{settings.host}",
         timeout_graceful_shutdown=SHUTDOWN_S,
     )
     web = uvicorn.Server(config)
@@ -78,6 +85,15 @@ def _serve(home: Path, settings: Settings) -> None:
             beside.wait()
     if server.failure is not None:
         raise server.failure
+    _take_leave(server.runs_alive())
+
+
+def _take_leave(runs: int) -> None:
+    going_on = {0: "No job was running.", 1: "One run goes on under its lease"}.get(
+        runs, f"{runs:,} runs go on under their leases"
+    )
+    rest = "" if not runs else "; the next `starverse up` takes over."
+    print(f"Stopped in good order. {going_on}{rest}", flush=True)
 
 
 def _greet(settings: Settings, home: Path, server: Server, token: str) -> None:

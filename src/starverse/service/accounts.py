@@ -67,16 +67,18 @@ def make_operator(platform: Platform) -> SignedIn | None:
     return _open(platform, OPERATOR_EMAIL, "!", OPERATOR_DAYS, operator=True)
 
 
-def new_operator_token(platform: Platform) -> SignedIn:
-    """Another token for the first operator, who lost theirs; for whoever has the machine, not for the API."""
+def new_operator_token(
+    platform: Platform, name: str = "operator", lasts_ms: int = OPERATOR_DAYS * DAY_MS
+) -> SignedIn:
+    """Another token for the first operator; for whoever has the machine, not for the API."""
     now_ms = platform.now_ms()
     with platform.database.begin() as connection:
         operators = tenants.operators(connection)
         if not operators:
             raise NotFound("There is no operator yet.", "Start the server once: starverse up.")
         first = min(operators, key=lambda user: user.created_ms)
-        token, expires_ms = credentials.draw_token(), now_ms + OPERATOR_DAYS * DAY_MS
-        credentials.add_token(connection, token, first.user, "operator", now_ms, expires_ms)
+        token, expires_ms = credentials.draw_token(), now_ms + lasts_ms
+        credentials.add_token(connection, token, first.user, name, now_ms, expires_ms)
     return _signed_in(platform, token, expires_ms)
 
 

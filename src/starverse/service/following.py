@@ -102,10 +102,14 @@ class Follower:
             runs = store.runs_of(connection, self._job)
         job = rows.job_answer(row, live)
         news: list[News] = []
-        self._tell(job, runs, now_ms, news)
         here = self._at.attempt < len(runs)
         run_over = here and runs[self._at.attempt].ended_ms is not None
+        known = self._told is not None and self._at.attempt < self._told.runs
+        if not (run_over and known):
+            self._tell(job, runs, now_ms, news)
         wrote, full = self._read(run_over, news) if here else (False, False)
+        if run_over and known and not wrote:  # what it wrote comes first, and how it ended last
+            self._tell(job, runs, now_ms, news)
         if run_over and not wrote and self._at.attempt + 1 < len(runs):
             self._at = Position(self._at.attempt + 1)
             return Look(news, 0.0)

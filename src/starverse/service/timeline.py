@@ -7,6 +7,7 @@ from starverse.model import events as ev
 from starverse.model.allocation import card_count
 from starverse.model.units import CARD, format_duration, format_yuan
 from starverse.service.answers import Moment
+from starverse.train.contract import EXIT_SAVED
 
 STOP_WHY = {
     "person": "a person asked for it",
@@ -41,6 +42,8 @@ def _placed(event: ev.RunPlaced) -> str:
 def _ended(event: ev.RunEnded) -> str:
     who = f"Rank {event.rank}" if event.rank >= 0 else "The run"
     if event.how == "exit":
+        if event.code == EXIT_SAVED:
+            return "The run saved and left."
         return "The run finished." if not event.code else f"{who} ended with exit code {event.code}."
     if event.how == "signal":
         return f"{who} was killed by signal {event.code}."

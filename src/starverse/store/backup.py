@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import tarfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -19,8 +19,9 @@ from starverse.store.journal import SqlJournal
 
 LOCK_FILE = "lock"
 
-NOT_KEPT = frozenset({LOCK_FILE, "cache", "tmp"})
-"""What of a home belongs to this machine and this moment only."""
+NOT_KEPT = frozenset({LOCK_FILE, "cache", "tmp", "console"})
+"""What of a home belongs to this machine and this moment only; `console` holds the tokens of those who are
+signed in there, who sign in again."""
 
 NOT_KEPT_OF_RUNS = frozenset({"shim.json", "work", "tmp", "rendezvous"})
 """The same for each folder in `runs` (see engines/folder.py). Without its `shim.json`, a run that was alive
@@ -47,20 +48,25 @@ def lock_home(home: Path) -> Iterator[None]:
 # -- out --------------------------------------------------------------------------------------------------
 
 
-def backup(home: Path, engine: Engine, file: Path) -> int:
+def backup(home: Path, engine: Engine, file: Path, *, force: bool = False) -> int:
     """Write the home to one tar file while the server runs, and say how many bytes that is.
 
     The database comes first, as it is at one instant. What follows can only be newer: submitted files never
     change, and a checkpoint counts once its manifest, its last file, is there. The file appears whole or not
     at all.
 
-    Raises Refused on PostgreSQL, BadInput for a place that cannot take it.
+    Raises Refused on PostgreSQL and, without `force`, for a file that is there already; BadInput for a place
+    that cannot take it.
     """
     if not is_sqlite(engine):
         raise Refused("The database is PostgreSQL.", "Save it with pg_dump, and the home with tar.")
     home, file = home.resolve(), file.resolve()
     if file.is_relative_to(home):
         raise BadInput(f"{file} lies in what is to be saved.", f"Name a file outside {home}.")
+    if not file.parent.is_dir():
+        raise BadInput(f"There is no folder {file.parent}.", f"Make it first: mkdir -p {file.parent}")
+    if file.exists() and not force:
+        raise Refused(f"{file} is there already.", "Name another file, or add --force to replace it.")
     database = Path(str(engine.url.database)).resolve()
     part = file.with_name(file.name + ".part")
     copy = file.with_name(file.name + ".db-part")
@@ -76,7 +82,8 @@ def backup(home: Path, engine: Engine, file: Path) -> int:
         part.replace(file)
         _sync(file.parent)
     except (OSError, sqlite3.Error) as error:
-        raise BadInput(f"Backup {file} cannot be written: {error}.", "Name a place with space.") from error
+        remedy = "Name a file in a folder with space, which you may write to."
+        raise BadInput(f"Backup {file} cannot be written: {error}.", remedy) from error
     finally:
         for left in (copy, part):
             left.unlink(missing_ok=True)
@@ -150,10 +157,23 @@ def restore(home: Path, file: Path, *, replace: bool = False) -> int:
     With `replace`, what the home holds is moved into `before-restore-N` inside it; nothing is deleted.
 
     Raises Refused when a server runs there or the home isn't empty, NotFound and BadInput for a file that is
-    no backup, JournalDamaged when the backup itself is damaged; the home is then as it was.
+    no backup, JournalDamaged when the backup itself is damaged; the home is then as it was, or not there.
     """
     if not file.is_file():
         raise NotFound(f"There is no backup {file}.")
+    made = [folder for folder in (home, *home.parents) if not folder.exists()]
+    try:
+        return _restore(home, file, replace)
+    except BaseException:
+        if made:
+            (home / LOCK_FILE).unlink(missing_ok=True)
+        with suppress(OSError):  # somebody else has begun to use one
+            for folder in made:
+                folder.rmdir()
+        raise
+
+
+def _restore(home: Path, file: Path, replace: bool) -> int:
     with lock_home(home):
         there = sorted(path for path in home.iterdir() if not _is_left_out(path))
         if there and not replace:
@@ -187,6 +207,8 @@ def _unpack(file: Path, coming: Path) -> None:
             folders = []
             for member in archive:
                 _check(member, coming)
+                if Path(member.name).parts[:1] and Path(member.name).parts[0] in NOT_KEPT:
+                    continue  # an older version saved more
                 archive.extract(member, coming, set_attrs=not member.isdir(), numeric_owner=True)
                 folders += [member] * member.isdir()
             for folder in reversed(folders):  # last, since one may be read-only

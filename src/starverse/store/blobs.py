@@ -55,6 +55,7 @@ class Upload:
 class Blobs:
     """Files by their sha256 under `HOME/blobs/ab/…`; `HOME/blobs/of/TENANT/ab/…` are further links to the
     same files, one for each tenant that has sent all of it. To know a digest is not enough to get at a file.
+    The time of a file is when it was last sent or named; what is old may be swept away (see sweeping.py).
 
     All calls block; uploads may run side by side.
     """
@@ -75,7 +76,7 @@ class Blobs:
         most = self.limits.files
         if len(digests) > most:
             raise BadInput(f"{len(digests):,} files at once are too many.", f"Ask about {most:,}.")
-        return [digest for digest in dict.fromkeys(digests) if not self._of(tenant, digest).exists()]
+        return [digest for digest in dict.fromkeys(digests) if not _is_here(self._of(tenant, digest))]
 
     @contextmanager
     def upload(self, tenant: str, digest: str) -> Iterator[Upload]:
@@ -90,7 +91,7 @@ class Blobs:
             if upload.sound:
                 blob = self._blob(digest)
                 _make(blob.parent)
-                if not blob.exists():
+                if not _is_here(blob):
                     coming.replace(blob)  # two at once are the same content: either may win
                 _make(known.parent)
                 _link(blob, known)
@@ -118,6 +119,7 @@ class Blobs:
         for entry in entries:
             blob = self._of(tenant, entry.digest)
             try:
+                os.utime(blob)
                 size = blob.stat().st_size
             except FileNotFoundError:
                 raise BadInput(f"File {entry.path} was not sent.", "Send what is missing first.") from None
@@ -131,7 +133,7 @@ class Blobs:
         whole, known = self._manifest(snapshot), self._of(tenant, snapshot, "snapshots")
         for path in (whole, known):
             _make(path.parent)
-        if not whole.exists():
+        if not _is_here(whole):
             _write(self._coming / secrets.token_hex(16), body, whole)
         _link(whole, known)
         _sync(known.parent)
@@ -139,7 +141,7 @@ class Blobs:
 
     def has(self, tenant: str, snapshot: str) -> bool:
         """Whether this tenant has put this snapshot; ask before a job of theirs may name it."""
-        return self._of(tenant, snapshot, "snapshots").exists()
+        return _is_here(self._of(tenant, snapshot, "snapshots"))
 
     def manifest(self, snapshot: str) -> list[Entry]:
         """What is in a snapshot, by path. Raises NotFound."""
@@ -201,6 +203,15 @@ def _named(digest: str) -> Path:
     if not _DIGEST.fullmatch(digest):
         raise BadInput(f"'{digest[:70]}' is not a sha256 in hexadecimal.")
     return Path(digest[:2], digest)
+
+
+def _is_here(path: Path) -> bool:
+    """Whether there is such a file; if so it is as good as sent just now."""
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _make(folder: Path) -> None:

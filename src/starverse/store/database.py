@@ -67,7 +67,8 @@ def open_database(url: str) -> Engine:
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """A connection that sees the database as of its first query and never waits for writers."""
-    with engine.connect().execution_options(reading=True) as connection:
+    same = {} if is_sqlite(engine) else {"isolation_level": "REPEATABLE READ"}  # SQLite knows no other way
+    with engine.connect().execution_options(reading=True, **same) as connection:
         yield connection
 
 

@@ -9,6 +9,7 @@ from tests.faces.cli.served import Served
 from tests.service.place import PASSWORD
 
 from starverse.faces.client import Client
+from starverse.model.errors import Refused
 from starverse.service.platform import Limits
 
 JSON = {"content-type": "application/json"}
@@ -98,6 +99,15 @@ def test_whoever_is_signed_in_meets_problems(
 def test_a_body_without_a_declared_length_is_bounded_too(http: httpx2.Client) -> None:
     endless = (b"[" * 65536 for _ in range(100))
     problem(http.post("/v1/accounts", content=endless, headers=JSON), 413)
+
+
+def test_people_behind_one_console_have_limits_of_their_own(served: Served) -> None:
+    served.place.platform.__dict__["limits"] = Limits(registrations_per_hour=1)
+    for number, address in enumerate(("203.0.113.7", "203.0.113.8", "")):
+        with Client(served.url, address=address) as client:
+            client.register(f"p{number}@example.com", PASSWORD)
+            with pytest.raises(Refused, match="too often"):
+                client.register(f"q{number}@example.com", PASSWORD)
 
 
 def test_who_tries_too_often_is_told_when_to_try_again(served: Served, http: httpx2.Client) -> None:

@@ -81,6 +81,15 @@ def test_a_stream_tells_all_of_a_life_in_order(ann: Client, operator: Client, pl
     assert events[-1].job == replace(ann.job(job), progress=None)
 
 
+def test_what_a_run_wrote_is_told_before_its_end(ann: Client, place: Place, job: str) -> None:
+    events = ann.stream(job)
+    assert type(next(events)) is JobChanged
+    place.writes(f"{job}.0", "stderr", b"x" * 200_000)
+    place.engine.end(f"{job}.0", code=0)
+    told = [event for event in events if type(event) is not JobChanged or event.runs[0].ended_ms]
+    assert [type(event) for event in told] == [*[LogText] * 4, JobChanged, Ended]
+
+
 def test_a_stream_goes_on_after_any_of_its_events(
     http: httpx2.Client, ann: Client, operator: Client, place: Place, job: str
 ) -> None:

@@ -52,7 +52,7 @@ def test_the_list_shows_what_there_is_the_newest_first(ada: Shell, submitted: Su
     place.reach(first, "running")
     second = submitted("--cards", "1:2", "--", "sleep", "9")
     rows = ada("jobs").stdout.splitlines()
-    assert rows[0].split() == ["JOB", "NAME", "STATE", "CARDS", "KIND", "SUBMITTED", "TOOK", "COST", "WHY"]
+    assert rows[0].split() == ["JOB", "NAME", "PHASE", "CARDS", "KIND", "SUBMITTED", "TOOK", "COST", "WHY"]
     assert rows[1].split()[:4] == [second, "waiting", "1–2", "cpu"]
     assert rows[2].split()[:4] == [first, "大模型", "running", "2"]
     assert all(row == row.rstrip() for row in rows)
@@ -79,6 +79,9 @@ def test_a_job_that_crashed_shows_its_last_words_and_where_there_are_more(
     said = ada("job", "show", job).stdout
     assert f"The last lines of run 0; more: starverse job logs {job} --stderr" in said
     assert "    Traceback:\n      line 3\n    ValueError: no data\n" in said
+    why = ada("job", "why", job).stdout
+    assert why.startswith(f"{job}: It is failed: ")
+    assert "    Traceback:\n      line 3\n    ValueError: no data\n" in why
 
 
 def test_a_job_shows_its_runs_faults_and_cost(ada: Shell, submitted: Submit, place: Place) -> None:
@@ -105,7 +108,39 @@ def test_stopping_a_job_and_again(ada: Shell, submitted: Submit, place: Place) -
     place.reach(job, "ended")
     assert ada("job", "stop", job).stdout == f"{job} had ended already: stopped.\n"
     assert ada.json("job", "stop", job)["outcome"] == "stopped"
-    assert "is taken off the queue" in ada("job", "stop", waiting(ada, place, submitted)).stdout
+    later = waiting(ada, place, submitted)
+    assert ada("job", "stop", later).stdout == f"{later} was waiting, with nothing running; it is stopped.\n"
+
+
+def test_stopping_a_job_that_leaves_already_and_one_that_waits_again(
+    ada: Shell, submitted: Submit, place: Place
+) -> None:
+    place.engine.saves = False
+    job = submitted("--", "sleep", "9")
+    place.reach(job, "running")
+    ada("job", "stop", job)
+    said = ada("job", "stop", job).stdout
+    assert said == f"{job} was asked to save and leave already; it will not start again.\n"
+    again = submitted("--cards", "2", "--", "sleep", "9")
+    place.engine.saves = True
+    place.engine.end(f"{job}.0", code=85)
+    place.reach(again, "running")
+    place.engine.end(f"{again}.0", code=1)
+    place.reach(again, "waiting")
+    assert "was waiting, with nothing running" in ada("job", "stop", again).stdout
+
+
+def test_a_run_that_left_when_it_was_asked_to_is_shown_as_saved(
+    ada: Shell, operator: Shell, submitted: Submit, place: Place
+) -> None:
+    job = submitted("--", "sleep", "9")
+    place.reach(job, "running")
+    operator("node", "drain", "here")
+    place.reach(job, "waiting")
+    said = ada("job", "show", job).stdout
+    assert "saved and left" in said
+    assert "The run saved and left." in said
+    assert "exit code 85" not in said
 
 
 def waiting(ada: Shell, place: Place, submitted: Submit) -> str:

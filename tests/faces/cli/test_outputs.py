@@ -1,5 +1,6 @@
 """What a job wrote: logs and files, brought home unharmed and nowhere else."""
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +32,32 @@ def test_logs_are_printed_as_they_were_written(ada: Shell, job: str, place: Plac
     assert (whole["text"], whole["next_offset"]) == (text, len(text.encode()))
 
 
+def test_a_crash_points_to_stderr_where_it_is_told(ada: Shell, job: str, place: Place) -> None:
+    place.writes(f"{job}.0", "stdout", b"step 1\n")
+    place.writes(f"{job}.0", "stderr", "警告\n".encode())
+    assert ada("job", "logs", job).stderr == ""
+    place.engine.end(f"{job}.0", code=1, text="ValueError: no data")
+    place.until(lambda: f"{job}.1" in place.engine.alive)
+    said = ada("job", "logs", job, "--run", "0")
+    assert said.stdout == "step 1\n"
+    assert said.stderr == f"It wrote to stderr, too: starverse job logs {job} --stderr --run 0\n"
+    place.writes(f"{job}.1", "stderr", b"only this\n")
+    said = ada("job", "logs", job)
+    assert (said.stdout, said.stderr) == (
+        "",
+        f"It wrote to stderr, too: starverse job logs {job} --stderr\n",
+    )
+
+
+def test_a_run_that_is_over_and_left_nothing_says_so(ada: Shell, job: str, place: Place) -> None:
+    said = ada("job", "logs", job)
+    assert (said.stdout, said.stderr) == ("", "")
+    place.engine.end(f"{job}.0")
+    place.reach(job, "ended")
+    said = ada("job", "logs", job)
+    assert (said.stdout, said.stderr) == ("", "It wrote nothing, or that is not kept any more.\n")
+
+
 def test_logs_of_another_run_are_named_by_its_number(ada: Shell, job: str, place: Place) -> None:
     place.writes(f"{job}.0", "stdout", b"first\n")
     place.engine.end(f"{job}.0", how="lost")
@@ -59,6 +86,21 @@ def test_logs_go_on_until_the_job_ends(ada: Shell, job: str, place: Place, tmp_p
         place.engine.end(f"{job}.0")
         assert process.wait(20) == 0
     assert ada("job", "logs", "-f", job).stdout == "one\ntwo\n"
+
+
+def test_logs_that_go_on_point_to_stderr_when_the_job_has_crashed(
+    ada: Shell, submitted: Submit, place: Place
+) -> None:
+    job = submitted("--retries", "0", "--", "train.py")
+    place.reach(job, "running")
+    process = ada.start("job", "logs", "-f", job, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    place.writes(f"{job}.0", "stdout", b"one\n")
+    place.writes(f"{job}.0", "stderr", b"ValueError: no data\n")
+    assert process.stdout
+    assert process.stdout.readline() == b"one\n"
+    place.engine.end(f"{job}.0", code=1, text="ValueError: no data")
+    said = process.communicate(timeout=20)
+    assert said == (b"", f"It wrote to stderr, too: starverse job logs {job} --stderr\n".encode())
 
 
 def test_files_are_listed_and_fetched(ada: Shell, job: str, place: Place, code: Path) -> None:

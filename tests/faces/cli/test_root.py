@@ -1,9 +1,13 @@
 """The frame around every command: rearranged words, errors in a sentence, exit codes."""
 
+from pathlib import Path
+from typing import Annotated
+
 import pytest
 import typer
 
 from starverse.faces.cli import exits, root
+from starverse.faces.cli.app import build
 from starverse.model import errors
 
 
@@ -90,6 +94,24 @@ def test_with_json_an_error_is_the_document(capsys: pytest.CaptureFixture[str]) 
         '{\n  "error": {\n    "kind": "refused",\n    "message": "No money.",\n'
         '    "remedy": "Top up.",\n    "exit_code": 5\n  }\n}\n'
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "as_document"),
+    [(["jobs", "--json"], True), (["measure", "--json", "x"], False), (["nothing", "--json"], True)],
+)
+def test_a_file_named_by_json_is_no_wish_for_a_document(
+    words: list[str], as_document: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(json: Annotated[Path | None, typer.Option("--json")] = None) -> None:
+        raise errors.PortTaken("Port 1 is taken.", "Choose another.")
+
+    monkeypatch.setenv("STARVERSE_URL", "http://127.0.0.1:1")
+    app = build()
+    app.command()(measure)
+    with pytest.raises(SystemExit):
+        app(words)
+    assert capsys.readouterr().out.startswith("{") == as_document
 
 
 def test_a_traceback_is_shown_only_where_it_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,6 +105,36 @@ def test_a_crash_of_its_own_is_no_fault_of_the_platforms() -> None:
     ]
 
 
+def test_what_it_wrote_is_told_before_how_it_ended() -> None:
+    crashed = replace(RUN, ended_ms=3_000, how="exit", code=1, rank=0)
+    failed = replace(JOB, phase="ended", outcome="failed", ended_ms=4_000)
+    last = sc.LogText("j-1.0", "stderr", "ValueError: no data")
+    assert texts(told(Story(), sc.JobChanged(failed, (crashed,)), last, sc.Ended(failed))) == [
+        "run 0: 2 cards on here",
+        "ValueError: no data",
+        "✗ run 0: rank 0 ended with exit code 1",
+        "✗ failed; took 3.0 s; cost ¥0.0000",
+    ]
+
+
+def test_a_run_that_saved_and_left_is_no_failure() -> None:
+    saved = replace(RUN, ended_ms=3_000, how="exit", code=85, rank=0)
+    waiting = replace(JOB, phase="waiting", why="asked to leave: drain")
+    assert told(Story(), sc.JobChanged(JOB, (RUN,)), sc.JobChanged(waiting, (saved,)))[1:] == [
+        Line("note", "run 0: saved and left"),
+        Line("note", "waiting: asked to leave: drain"),
+    ]
+
+
+def test_a_job_that_a_person_stopped_is_no_failure() -> None:
+    stopped = replace(JOB, phase="ended", outcome="stopped", why="stopped on request", ended_ms=4_000)
+    saved = replace(RUN, ended_ms=4_000, how="exit", code=85, rank=0)
+    assert told(Story(), sc.JobChanged(stopped, (saved,)), sc.Ended(stopped))[1:] == [
+        Line("note", "run 0: saved and left"),
+        Line("note", "■ stopped: stopped on request; took 3.0 s; cost ¥0.0000"),
+    ]
+
+
 def test_a_pause_says_what_it_waits_for() -> None:
     paused = replace(JOB, phase="paused", why="The wallet is empty.")
     assert told(Story(), sc.JobChanged(paused)) == [Line("bad", "paused: The wallet is empty.")]

@@ -85,6 +85,7 @@ def build(world: World) -> Starlette:  # noqa: PLR0915 - a table of routes
 
     async def log_in(request: Request) -> Response:
         body = await request.json()
+        world.addresses.append(request.headers.get("x-forwarded-for", ""))
         if world.passwords.get(body["email"]) != body["password"]:
             return problem(401, "not-signed-in", "Email or password is wrong.", "Try again, or register.")
         return answer(signed_in(body.get("name", "")), 201)

@@ -220,6 +220,40 @@ def test_the_page_of_a_job_follows_it_through_a_fault_to_its_end(
     expect(page.locator(".sv-log")).to_contain_text("step 10: loss")
 
 
+def test_an_operator_kills_a_rank_from_the_page_of_the_job_and_a_customer_cannot(
+    page: Page, console: Console, world: World
+) -> None:
+    world.speed = 2
+    job = job_on(world)
+    enter(page, console)
+    page.goto(f"{console.url}/jobs/{job.job}")
+    page.get_by_label("Rank").fill("1")
+    page.get_by_role("button", name="Inject fault").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Kill rank 1 of bert?")
+    page.get_by_role("dialog").get_by_role("button", name="Inject fault").click()
+    expect(page.locator(".sv-life")).to_have_count(2)
+    assert f"POST /v1/runs/{job.job}.0/faults" in world.requests
+    world.operator = False
+    page.context.clear_cookies()
+    enter(page, console)
+    page.goto(f"{console.url}/jobs/{job.job}")
+    expect(page.locator(".sv-badge.is-running")).to_be_visible()
+    expect(page.get_by_role("button", name="Inject fault")).to_be_hidden()
+
+
+def test_behind_a_proxy_with_tls_the_cookie_is_secure_and_the_api_hears_where_the_browser_is(
+    page: Page, console: Console, world: World
+) -> None:
+    enter(page, console)
+    assert world.addresses == ["127.0.0.1"]
+    assert [cookie["secure"] for cookie in page.context.cookies() if cookie["httpOnly"]] == [False]
+    page.context.clear_cookies()
+    page.context.set_extra_http_headers({"x-forwarded-for": "203.0.113.7", "x-forwarded-proto": "https"})
+    enter(page, console)
+    assert world.addresses == ["127.0.0.1", "203.0.113.7"]
+    assert [cookie["secure"] for cookie in page.context.cookies() if cookie["httpOnly"]] == [True]
+
+
 def test_a_waiting_job_says_why_and_is_stopped_only_after_a_question(
     page: Page, console: Console, world: World
 ) -> None:

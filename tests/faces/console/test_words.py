@@ -94,6 +94,7 @@ EVENTS: list[Any] = [
     *(ev.RunStopAsked("j-1.0", why, 0) for why in ("person", "wallet", "time-limit", "drain")),
     *(ev.RunEnded("j-1.0", 0, how, 9, 1) for how in get_args(How)),
     ev.RunEnded("j-1.0", 0, "exit", 0),
+    ev.RunEnded("j-1.0", 0, "exit", 85),
     ev.JobRequeued("j-1", "platform fault: rank 1 killed by signal 9"),
     ev.JobRequeued("j-1", "exit code 1, tried again"),
     ev.JobEnded("j-1", "done"),

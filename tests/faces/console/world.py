@@ -37,6 +37,7 @@ class World:
         self.speed = 6
         self.fault_at = 0
         self.requests: list[str] = []
+        self.addresses: list[str] = []  # whom those who signed in said they speak for
         self.seq = 0
 
     def post(self, kind: str, amount: int, wallet: int, held: int, **more: Any) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 POINTS = 5000
 MOMENTS_SHOWN = 40
+AFTER_A_RUN = ("waiting", "paused", "ended")
+"""The phases in which the last run may be why a job is where it is."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -75,14 +77,8 @@ def stop(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
         stopped = client.stop(found.job)
     if as_json:
         document(stopped)
-    elif found.phase == "ended":
-        line(f"{found.job} had ended already: {found.outcome}.")
     else:
-        line(
-            f"{found.job} is asked to save and leave."
-            if found.run
-            else f"{found.job} is taken off the queue."
-        )
+        line(f"{found.job} {_stopped(found)}")
 
 
 def resume(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
@@ -100,6 +96,7 @@ def why(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
     with session.signed_in(ctx) as client:
         found = pick(client, job)
         reason = client.why(found.job)
+        runs = client.runs(found.job) if found.phase in AFTER_A_RUN and not as_json else ()
     if as_json:
         document(reason)
         return
@@ -110,6 +107,8 @@ def why(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
             line(f"  - {one_line(cause.text)}")
     if reason.change:
         line(f"What would start it: {one_line(reason.change)}")
+    if runs:
+        _last_words(found.job, runs[-1])
 
 
 RUN_COLUMNS = (
@@ -191,6 +190,19 @@ def _last_words(job: str, run: "Run") -> None:
         line(f"The last lines of run {run.attempt}; more: starverse job logs {job} --stderr")
         for each in run.text.splitlines():
             line(f"    {harmless(each)}")
+
+
+def _stopped(job: "Job") -> str:
+    """What stopping does to a job that stands so, as the rest of a sentence."""
+    match job.phase:
+        case "ended":
+            return f"had ended already: {job.outcome}."
+        case "waiting" | "paused":
+            return f"was {job.phase}, with nothing running; it is stopped."
+        case "stopping" | "settling":
+            return "was asked to save and leave already; it will not start again."
+        case _:
+            return "is asked to save and leave."
 
 
 def _command(command: tuple[str, ...]) -> str:

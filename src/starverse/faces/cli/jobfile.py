@@ -1,6 +1,7 @@
 """What a job is asked for with, from the options of `submit` and from a file that says the same."""
 
 import difflib
+import re
 import shlex
 import tomllib
 from collections.abc import Iterable
@@ -132,6 +133,11 @@ def priority_of(text: str) -> str:
     return text
 
 
+_QUOTED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""")
+_OF_SHELLS = re.compile(r"\|\|?|&&|&?\d*[<>]+|;(?=\s|$)|(?<=\s)&(?=\s|$)")
+"""What a shell would take for a pipe, a redirection or the end of a command."""
+
+
 # -- values in a file -----------------------------------------------------------------------------------
 
 
@@ -158,14 +164,18 @@ def _time_limit(value: Any) -> int:
 
 
 def _command(value: Any) -> tuple[str, ...]:
-    if isinstance(value, str):
-        try:
-            return tuple(shlex.split(value))
-        except ValueError as error:
-            raise BadInput(
-                f"the command cannot be read ({error}).", "Close the quotes, or write a list."
-            ) from None
-    return _texts(value)
+    if not isinstance(value, str):
+        return _texts(value)
+    try:
+        words = tuple(shlex.split(value))
+    except ValueError as error:
+        raise BadInput(
+            f"the command cannot be read ({error}).", "Close the quotes, or write a list."
+        ) from None
+    if sign := _OF_SHELLS.search(_QUOTED.sub("_", value)):
+        remedy = 'Write ["sh", "-c", "..."] to have one, or a list where the sign is meant as it is.'
+        raise BadInput(f"no shell reads the command, so '{sign[0]}' in it means nothing.", remedy)
+    return words
 
 
 def _texts(value: Any) -> tuple[str, ...]:

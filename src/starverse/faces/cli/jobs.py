@@ -22,7 +22,7 @@ JOBS_MAX = 1_000_000
 COLUMNS = (
     Column("JOB"),
     Column("NAME", loose=True),
-    Column("STATE"),
+    Column("PHASE"),
     Column("CARDS", right=True),
     Column("KIND", spare=True),
     Column("SUBMITTED", spare=True),

@@ -22,6 +22,8 @@ Stream = Literal["stdout", "stderr"]
 
 PIECE_BYTES = 1 << 20
 PIECES_MAX = 10_000
+FEW_BYTES = 16
+"""Enough to see whether there are any."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -55,8 +57,11 @@ def logs(
         if as_json:
             document(_whole(client, found, name, stream))
             return
-        for part in _parts(client, found.job, name, stream):
+        parts = _parts(client, found.job, name, stream)
+        for part in parts:
             _write(part.text)
+        if not stderr:
+            _tell_of_the_rest(client, found.job, parts[0].run, empty=not any(part.text for part in parts))
 
 
 def files(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
@@ -123,6 +128,19 @@ def _whole(client: "Client", job: "Job", run: str, stream: Stream) -> "LogPart":
     return replace(pieces[0], text=text, next_offset=pieces[-1].next_offset, more=pieces[-1].more)
 
 
+def _tell_of_the_rest(client: "Client", job: str, run: str, empty: bool) -> None:
+    """Say where the rest is, of a run that ended badly or wrote nothing else: it tells what went wrong."""
+    runs = client.runs(job)
+    told = next((each for each in runs if each.run == run), None)
+    if told is None or not (empty or told.text):
+        return
+    if client.logs(job, run, "stderr", 0, FEW_BYTES).text:
+        which = "" if told is runs[-1] else f" --run {told.attempt}"
+        note(f"It wrote to stderr, too: starverse job logs {job} --stderr{which}")
+    elif empty and told.ended_ms is not None:
+        note("It wrote nothing, or that is not kept any more.")
+
+
 def _go_on(client: "Client", job: "Job", run: str, stream: Stream) -> None:
     """Print the job's output as it comes, of all its runs or one, through restarts of the server."""
     from starverse.faces.schemas import Ended, LogText, Reconnecting
@@ -137,6 +155,8 @@ def _go_on(client: "Client", job: "Job", run: str, stream: Stream) -> None:
             continue
         away = False
         if isinstance(event, Ended):
+            if stream == "stdout":
+                _tell_of_the_rest(client, job.job, run or event.job.run, empty=not shown)
             return
         if isinstance(event, LogText) and event.stream == stream and run in ("", event.run):
             if shown not in ("", event.run):

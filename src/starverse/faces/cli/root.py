@@ -116,10 +116,18 @@ class Root(Group):
                 self.invoke(ctx)
             sys.stdout.flush()
 
-        code = outcome(run, as_json="--json" in _own(words))
+        code = outcome(run, as_json=self._prints_json(_own(words)))
         if standalone_mode:
             sys.exit(code)
         return code
+
+    def _prints_json(self, words: Sequence[str]) -> bool:
+        """Whether --json is there, and is not the file that the command writes its figures to."""
+        command: Any = self
+        for word in words:
+            command = getattr(command, "commands", {}).get(word, command)
+        takes_file = any("--json" in param.opts and not param.is_flag for param in _options(command))
+        return "--json" in words and not takes_file
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The exit codes, too."""
@@ -191,6 +199,10 @@ def outcome(run: Callable[[], None], as_json: bool) -> int:
 def _own(words: Sequence[str]) -> list[str]:
     """The words that are for us: those before `--`."""
     return list(words[: words.index("--")]) if "--" in words else list(words)
+
+
+def _options(command: Any) -> list[Any]:
+    return [param for param in command.params if hasattr(param, "is_flag")]
 
 
 _EXAMPLE = "starverse submit -- train.py --steps 100"

@@ -17,10 +17,17 @@ RATE_MS = 20 * SECOND_MS
 """The pace is that of the last so long."""
 
 
+Kind = Literal["log", "note", "bad", "good"]
+
+ENDS: dict[str, tuple[str, Kind]] = {"done": ("✓", "good"), "stopped": ("■", "note")}
+BAD_END: tuple[str, Kind] = ("✗", "bad")
+"""The mark and the colour of each way to end; who stopped a job on purpose need not be alarmed."""
+
+
 class Line(NamedTuple):
     """Something to say for good."""
 
-    kind: Literal["log", "note", "bad", "good"]
+    kind: Kind
     text: str
 
 
@@ -38,6 +45,7 @@ class Story:
         self._last_steps: dict[str, int] = {}
         self._pace: list[tuple[int, int]] = []  # (at_ms, step), of the present run
         self._pieces: dict[tuple[str, str], str] = {}
+        self._verdict: list[Line] = []  # on the last run of a job that is over: what it wrote comes first
         self._keep_every, self._skipped = 1, 0
 
     def hear(self, event: sc.StreamEvent) -> Iterator[Line]:
@@ -59,6 +67,7 @@ class Story:
                 yield from self._wrote(run, stream, text)
             case sc.Ended(job=job):
                 yield from self._rest()
+                yield from self._verdict
                 self.job = job
                 yield from self._ended(job)
 
@@ -97,7 +106,11 @@ class Story:
             if previous and run.resumed_ms is not None and (known is None or known.resumed_ms is None):
                 yield Line("good", self._resumed(run, previous))
             if run.ended_ms is not None and (known is None or known.ended_ms is None):
-                yield from self._run_ended(run)
+                said = self._run_ended(run)
+                if job.phase == "ended" and run is runs[-1]:
+                    self._verdict = list(said)
+                else:
+                    yield from said
             previous = run
         if job.phase == "waiting" and before is None and not job.why:
             yield Line("note", f"waiting for cards; `starverse why {job.job}` says why")
@@ -110,7 +123,9 @@ class Story:
         if run.how == "exit" and run.code == 0:
             return
         what = f"run {run.attempt}: {words.ending(run.how, run.code, run.rank)}"
-        if run.fault:
+        if words.has_saved(run.how, run.code):
+            yield Line("note", what)
+        elif run.fault:
             injected = ", injected" * run.injected
             yield Line("bad", f"✗ fault in {what} (the platform's{injected}: what is lost is not charged)")
         else:
@@ -129,11 +144,9 @@ class Story:
         )
 
     def _ended(self, job: sc.Job) -> Iterator[Line]:
-        good = job.outcome == "done"
-        facts = [
-            f"{'✓' if good else '✗'} {job.outcome}"
-            + (f": {words.one_line(job.why)}" if not good and job.why else "")
-        ]
+        mark, kind = ENDS.get(job.outcome, BAD_END)
+        why = f": {words.one_line(job.why)}" if job.outcome != "done" and job.why else ""
+        facts = [f"{mark} {job.outcome}{why}"]
         if job.started_ms is not None and job.ended_ms is not None:
             facts.append(f"took {format_duration(job.ended_ms - job.started_ms)}")
         if self.metric:
@@ -144,7 +157,7 @@ class Story:
             facts.append(f"{words.many(self.faults, 'fault')}, {words.many(self.steps_lost, 'step')} lost")
         credited = f" ({format_yuan(job.credited)} credited)" if job.credited else ""
         facts.append(f"cost {format_yuan(job.cost)}{credited}")
-        yield Line("good" if good else "bad", "; ".join(facts))
+        yield Line(kind, "; ".join(facts))
 
     # -- what it reports and writes -----------------------------------------------------------------------
 

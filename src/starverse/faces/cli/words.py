@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 
 from starverse.model.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_yuan
+from starverse.train.contract import EXIT_SAVED
 
 # Colours stay; anything else could move the cursor, rename the window or type into the shell.
 _CONTROL = re.compile(
@@ -75,11 +76,18 @@ def standing(phase: str, outcome: str) -> str:
     return outcome if phase == "ended" and outcome else phase
 
 
+def has_saved(how: str, code: int) -> bool:
+    """Whether a run ended as it was asked to: saved, and left."""
+    return (how, code) == ("exit", EXIT_SAVED)
+
+
 def ending(how: str, code: int, rank: int) -> str:
     """How a run ended, as a part of a sentence."""
     who = f"rank {rank} " if rank >= 0 else ""
     match how:
         case "exit":
+            if has_saved(how, code):
+                return "saved and left"
             return "finished" if code == 0 else f"{who}ended with exit code {code}"
         case "signal":
             return f"{who}killed by signal {code}"

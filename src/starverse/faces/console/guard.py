@@ -39,11 +39,12 @@ SAFE = ("GET", "HEAD", "OPTIONS")
 
 @dataclass(frozen=True)
 class Visit:
-    """Whose request is being served, and how that browser wants to be spoken to."""
+    """Whose request is being served, from where, and how that browser wants to be spoken to."""
 
     session: Session | None = None
     cookies: Mapping[str, str] = field(default_factory=dict)
     languages: str = ""
+    address: str = ""
 
     @property
     def voice(self) -> Voice:
@@ -82,7 +83,8 @@ class Guard:
             return
         cookies = _cookies(headers.get(b"cookie", ""))
         session = self._sessions.of(cookies.get(self._cookie, ""))
-        visiting.set(Visit(session, cookies, headers.get(b"accept-language", "").lower()))
+        address = scope["client"][0] if scope.get("client") else ""
+        visiting.set(Visit(session, cookies, headers.get(b"accept-language", "").lower(), address))
         bound = UPLOAD_BYTES_MAX if scope["path"].startswith(UPLOADS) else BODY_BYTES_MAX
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)

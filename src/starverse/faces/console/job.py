@@ -8,7 +8,7 @@ from dataclasses import replace
 from nicegui import ui
 
 from starverse.faces import schemas as sc
-from starverse.faces.console import lives
+from starverse.faces.console import drill, lives
 from starverse.faces.console.controls import button
 from starverse.faces.console.curve import Curve
 from starverse.faces.console.frame import Frame
@@ -84,6 +84,11 @@ class _JobPage:
                 self._files = shown(Markup(""))
             with panel(say("job.details")):
                 self._details = shown(details(frame.voice, job))
+        self._drill = ui.element("div").classes("sv-wide")
+        with self._drill, panel(say("nodes.drill")):
+            shown(tag("p", say("nodes.drill_text"), cls="sv-dim"))
+            with ui.element("div").classes("sv-line"):
+                drill.controls(frame, job.cards_max, lambda: self._job, self.refresh)
         with ui.expansion(say("job.history")).classes("sv-panel sv-history").props("dense"):
             self._history = shown(Markup(""))
         ui.timer(TICK_S, self._tick, immediate=False)
@@ -192,6 +197,7 @@ class _JobPage:
         self._history.set_content(history(voice, self._moments))
         self._stop.set_visibility(job.phase not in ("ended", "stopping"))
         self._resume.set_visibility(job.phase == "paused")
+        self._drill.set_visibility(job.phase == "running" and self._frame.session.row.operator)
 
     def _show_files(self, files: Sequence[sc.OutputFile]) -> None:
         self._files.set_content(files_table(self._frame.voice, self._id, files))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from starverse.faces import schemas as sc
 from starverse.faces.console.markup import Markup, tag
 from starverse.faces.console.voice import Voice
+from starverse.train.contract import EXIT_SAVED
 
 RUNS_SHOWN = 24
 CHECKPOINTS_SHOWN = 60
@@ -139,6 +140,8 @@ def _end(voice: Voice, run: sc.Run) -> str:
     who = voice.say("lives.rank", n=run.rank) if run.rank >= 0 else ""
     if run.how == "exit" and run.code == 0:
         text = voice.say("lives.end_done")
+    elif (run.how, run.code) == ("exit", EXIT_SAVED):
+        text = voice.say("lives.end_saved")
     elif run.how in ("exit", "signal"):
         text = voice.say(f"lives.end_{run.how}", who=who, code=run.code)
     else:

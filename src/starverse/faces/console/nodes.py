@@ -8,7 +8,7 @@ from functools import partial
 from nicegui import ui
 
 from starverse.faces import schemas as sc
-from starverse.faces.console import cluster_picture
+from starverse.faces.console import cluster_picture, drill
 from starverse.faces.console.controls import Weight, button
 from starverse.faces.console.frame import Frame
 from starverse.faces.console.markup import Markup, joined, shown, tag
@@ -132,17 +132,10 @@ class _Nodes:
             if not jobs:
                 shown(empty(say("nodes.no_runs")))
             for job in jobs:
-                with ui.element("div").classes("sv-line"):
-                    link = tag("a", name_of(job), href=f"/jobs/{job.job}", cls="sv-name")
-                    shown(tag("div", link, tag("div", joined([job.run]), cls="sv-dim sv-id")), "sv-grow")
-                    rank = ui.number(say("nodes.rank"), value=0, min=0, max=job.cards_max - 1, precision=0)
-                    rank.props("outlined dense").classes("sv-rank")
-                    button(say("nodes.kill"), partial(self._kill, job, rank), "grave-line", "dense")
+                self._show_run(job)
 
-    async def _kill(self, job: sc.Job, field: ui.number) -> None:
-        say, rank = self._frame.say, int(field.value or 0)
-        title = say("nodes.kill_title", rank=rank, job=name_of(job))
-        if await sure(self._frame.voice, title, say("nodes.kill_text"), say("nodes.kill")):
-            if await self._frame.did(self._frame.api.inject_fault, job.run, rank):
-                self._frame.tell(say("nodes.kill_done", rank=rank))
-            await self._frame.quietly(self.refresh)
+    def _show_run(self, job: sc.Job) -> None:
+        with ui.element("div").classes("sv-line"):
+            link = tag("a", name_of(job), href=f"/jobs/{job.job}", cls="sv-name")
+            shown(tag("div", link, tag("div", joined([job.run]), cls="sv-dim sv-id")), "sv-grow")
+            drill.controls(self._frame, job.cards_max, lambda: job, self.refresh)

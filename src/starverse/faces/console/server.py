@@ -52,5 +52,6 @@ def run(
         show_welcome_message=False,
         timeout_graceful_shutdown=1,
         server_header=False,
-        proxy_headers=False,
+        proxy_headers=True,  # of a proxy on this machine, which says whether the browser came by https
+        forwarded_allow_ips="127.0.0.1,::1",
     )

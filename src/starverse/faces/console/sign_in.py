@@ -66,6 +66,7 @@ class _Card:
         self._sessions = sessions
         self._voice = voice
         self._then = then
+        self._address = visiting.get().address
         self._way: Way = "sign_in"
         self._busy = False
         say = voice.say
@@ -127,7 +128,9 @@ class _Card:
         self._busy = True
         self._go.props("loading")
         try:
-            signed_in = await on_thread(_ask, self._sessions.api, self._way, email, password, token)
+            signed_in = await on_thread(
+                _ask, self._sessions.api, self._address, self._way, email, password, token
+            )
         except StarverseError as error:
             self._complain(self._voice.error(error.what, error.remedy))
         else:
@@ -153,9 +156,12 @@ def _field(label: str, props: str) -> ui.input:
     return ui.input(label).props(f"outlined dense {props}").classes("sv-field")
 
 
-def _ask(api: str, way: Way, email: str, password: str, token: str) -> SignedIn:
-    """Sign in, on a thread. For a token that was pasted a new one is made, which signing out revokes."""
-    with Client(api, token if way == "token" else None, API_TIMEOUT_S) as client:
+def _ask(api: str, address: str, way: Way, email: str, password: str, token: str) -> SignedIn:
+    """Sign in, on a thread. For a token that was pasted a new one is made, which signing out revokes.
+
+    How often somebody may try is counted by where their browser is, not by where the console is.
+    """
+    with Client(api, token if way == "token" else None, API_TIMEOUT_S, address) as client:
         if way == "token":
             return client.create_token(CALLED)
         return (

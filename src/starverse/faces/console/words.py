@@ -22,10 +22,8 @@ def catalogue(language: Language) -> dict[str, str]:
 @cache
 def _translations(language: Language) -> tuple[tuple[re.Pattern[str], str], ...]:
     """Sentences of the server, which speaks English, as patterns with their translations."""
-    path = CATALOGUES / f"server.{language}.toml"
-    if not path.exists():
-        return ()
-    rows = tomllib.loads(path.read_text(encoding="utf-8"))["sentence"]
+    files = sorted(CATALOGUES.glob(f"server.{language}.*toml"), reverse=True)
+    rows = [row for file in files for row in tomllib.loads(file.read_text(encoding="utf-8"))["sentence"]]
     return tuple((re.compile(row["en"]), row["is"]) for row in rows)
 
 

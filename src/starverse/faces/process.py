@@ -1,4 +1,4 @@
-"""A server that the demo starts, kills and starts again."""
+"""A server as a process of its own: started, killed, started again, ended in good order."""
 
 import os
 import signal
@@ -13,10 +13,15 @@ from starverse.model.errors import Refused, StarverseError
 
 READY_WITHIN_S = 60.0
 STOP_WITHIN_S = 20.0
+LOOK_EVERY_S = 0.02
+LOG_BYTES_MAX = 1 << 20
 
 
-class DemoServer:
-    """`starverse up` as a process of its own, in a session of its own: Ctrl-C reaches the demo first."""
+class ServerProcess:
+    """`starverse up` in a session of its own: Ctrl-C reaches whoever started it first.
+
+    Mutable owner of the process. What it says goes into HOME/server.log; of a long one the last is kept.
+    """
 
     def __init__(self, home: Path, api: str, arguments: Sequence[str]) -> None:
         self._home = home
@@ -31,6 +36,8 @@ class DemoServer:
         """
         began = time.monotonic()
         log = self._home / "server.log"
+        if log.exists() and log.stat().st_size > LOG_BYTES_MAX:
+            log.replace(log.with_name("server.log.1"))
         with log.open("ab") as out:
             position = out.tell()
             command = [sys.executable, "-m", "starverse.main", "up", "--home", str(self._home)]
@@ -55,7 +62,7 @@ class DemoServer:
                     pass
                 if time.monotonic() - began > READY_WITHIN_S:
                     raise Refused(f"The server is not ready after {READY_WITHIN_S:.0f} s.", f"See {log}.")
-                time.sleep(0.05)
+                time.sleep(LOOK_EVERY_S)
 
     def kill(self) -> int:
         """Kill it at once, as a power cut would; its pid."""
@@ -65,6 +72,14 @@ class DemoServer:
         self._process.wait()
         self._process = None
         return pid
+
+    def rss_mb(self) -> float:
+        """Its resident memory."""
+        assert self._process is not None, "there is no server to look at"
+        for line in Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+        raise AssertionError("a running process has a size")
 
     def stop(self) -> None:
         """End it in good order."""
