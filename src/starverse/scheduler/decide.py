@@ -35,7 +35,7 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
         if proven is None:
             proven = memo[kind] = Proven()
         cycle = Cycle(view, kind, space, line, proven, spent, now_ms)
-        plan = cycle.run()
+        plan = cycle.run_alone() if len(line.stands) == 1 and not view.promises else cycle.run()
         if plan is not NOTHING:
             plans.append(plan)
     if not plans:
@@ -93,6 +93,15 @@ class Cycle:
         if not (self.places or self.unpaid or book.promises):
             return NOTHING
         return Plan(tuple(self.places), tuple(self.unpaid), book.promised())
+
+    def run_alone(self) -> Plan:
+        """Decide for the one job that waits, where nobody has a promise: the same, the short way."""
+        (job, stand), *_ = self.line.stands.items()
+        self._learn()
+        if not self._start(job, stand.number, stand.tenant):
+            return self.run()
+        self.view.shares.add(stand.tenant, -self.given.get(stand.tenant, 0))
+        return Plan(tuple(self.places), tuple(self.unpaid))
 
     def _learn(self) -> k.Ints | None:
         """Bring what was proven up to date; returns the nodes that could take more, None for any."""
@@ -165,8 +174,10 @@ class Cycle:
         Shares grow while jobs start, so a class may have to step back: its key is looked at again when its
         turn has come.
         """
-        line, shares, lack = self.line, self.view.shares, self.proven.lack
-        for number in np.flatnonzero(lack[: len(line.requests)] <= 0).tolist():
+        line, shares = self.line, self.view.shares
+        count = len(line.requests)
+        may_fit = (self.proven.lack[:count] <= 0) & (line.count[:count] > 0)
+        for number in np.flatnonzero(may_fit).tolist():
             head = line.head(number, shares, self.book.passed)
             if head:
                 heap.append((line.requests[number].rank, *head, number))
