@@ -59,6 +59,23 @@ class Book:
             self._promise(job, self._minded(self.line.requests[self.line.stands[job].number]))
             self.promise_again()
 
+    def in_order(self, count: int) -> list[Promise]:
+        """The first so many that wait with a promise, by rank and order, settled ones left out."""
+        held = self.view.order.get(self.kind, ())[: count + len(self.settled)]
+        numbers = sorted({*held, *(promise.whose for promise in self.promises.values())})
+        promises = (self._promised(number) for number in numbers)
+        return [promise for promise in promises if promise.job not in self.settled][:count]
+
+    def keep(self, promise: Promise, request: Request, slot: Slot) -> None:
+        """Promise other cards to a job than it had; who stands behind it moves aside."""
+        if promise.lot:
+            self._drop(promise)
+        self._claim(promise.job, promise.whose, request, slot)
+        until_ms = slot.at_ms + request.length_ms
+        others = self.behind(slot.lot, slot.at_ms, until_ms, request.below)
+        self.pushed += [number for number in others if number != promise.whose]
+        self.promise_again()
+
     def _promise(self, job: str, below: int) -> None:
         """Promise a job the earliest start, minding those numbered `below`; the others move aside."""
         stand = self.line.stands[job]
