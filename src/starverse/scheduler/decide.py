@@ -300,11 +300,13 @@ class Cycle:
                 return
             if 0 < promise.at_ms <= self.now_ms + grace_ms or not self._can_pay(promise.job, request):
                 continue
-            self.book.settle()
+            mark = self.book.drop(promise)
             until_ms = self.now_ms + grace_ms + request.length_ms
             victims = [both for run, both in yielding.items() if run not in gone]
             eviction = evict(self.space, request, until_ms, victims, self.now_ms)
-            if eviction:
+            if eviction is None:
+                self.book.take_back(mark)
+            else:
                 gone.update(eviction.runs)
                 self.evictions += [Evict(run, promise.job) for run in eviction.runs]
                 self.book.keep(promise, request, Slot(self.now_ms + grace_ms, eviction.lot))
