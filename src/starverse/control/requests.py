@@ -9,9 +9,10 @@ from starverse.model import events as ev
 from starverse.model import requests as rq
 from starverse.model.allocation import card_count
 from starverse.model.errors import NotFound, Refused
-from starverse.model.units import CARD, CARDS_MAX, YUAN, format_yuan
+from starverse.model.units import YUAN, format_yuan
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms
+from starverse.scheduler import asked
 
 TOP_UP_MAX = 1_000_000_000 * YUAN
 """What is above is a slip of the keyboard, and all wallets together stay far below 2^63 micro-yuan."""
@@ -21,7 +22,7 @@ PRICE_MAX = 1_000_000 * YUAN
 
 
 def answer(state: State, request: rq.Request, now_ms: int, terms: LeaseTerms) -> Iterable[ev.Event]:
-    """The events a request leads to. Raises NotFound or Refused before the first of them, or not at all."""
+    """The events a request leads to. Raises NotFound, BadInput or Refused before the first of them, or not at all."""
     return _ANSWERS[type(request)](state, request, now_ms, terms)
 
 
@@ -54,12 +55,7 @@ def _submit(state: State, ask: rq.SubmitJob, now_ms: int, terms: LeaseTerms) -> 
         raise Refused(f"Job {spec.job} was submitted already.")
     if ledger.WALLET + spec.tenant not in state.accounts:
         raise NotFound(f"There is no wallet of tenant {spec.tenant}.")
-    if not CARD <= spec.cards_min <= spec.cards_max <= CARDS_MAX * CARD:
-        raise Refused(f"Job {spec.job} asks for {spec.cards_min} to {spec.cards_max} milli-cards.")
-    if spec.cards_min % CARD or spec.cards_max % CARD:
-        raise Refused(f"Job {spec.job} asks for a part of a card; only whole ones can be had.")
-    if spec.price < 0 or spec.retries < 0 or spec.time_limit_ms <= 0:
-        raise Refused(f"Job {spec.job} has a negative price, too few retries or no time.")
+    asked.check(spec, state.view)
     return (ev.JobSubmitted(spec),)
 
 

@@ -43,6 +43,7 @@ class Scheduling:
         if space is None:
             space = view.spaces[kind] = self._absent.pop(kind, Space(self.layout))
         view.stirred = True
+        view.wholes.pop(kind, None)
         space.join(name, healthy, is_open, place, at, stock)
 
     def wait(self, name: str, spec: JobSpec, order: int, left_ms: int, again: bool) -> None:
@@ -58,6 +59,12 @@ class Scheduling:
         if space is None:  # jobs may wait for cards that are still to come
             space = self._absent.setdefault(spec.kind, Space(self.layout))
         line.add(name, spec, order, view.shares.of(spec.tenant), left_ms, again, space)
+
+    def ran_before(self, name: str, shares: Sequence[Share]) -> None:
+        """A job that waits again had these cards."""
+        spec = self.view.jobs[name].spec
+        if spec.kind in self.view.spaces:
+            self.view.lines[spec.kind].before[name] = self.view.spaces[spec.kind].lot(shares)
 
     def leave(self, name: str) -> None:
         """A job waits no more, and what was promised to it is void."""

@@ -35,6 +35,7 @@ class State:
         self.paused: dict[str, dict[str, None]] = {}
         self.scheduling = Scheduling(self.jobs, self.accounts, terms or LeaseTerms(), truth.layout)
         self.view = self.scheduling.view
+        self.view.nodes = truth.nodes
         self.spaces = self.view.spaces
         self.folds: dict[type, Callable[[Any], None]] = {
             getattr(ev, name[1:]): getattr(self, name)
@@ -101,6 +102,8 @@ class State:
     def _stand_in_line(self, name: str, job: Job) -> None:
         """Let a job wait for cards, at the place that its order gives it."""
         self.scheduling.wait(name, job.spec, job.order, self._left_ms(job), job.attempts > 0)
+        if job.before:
+            self.scheduling.ran_before(name, job.before)
 
     def _leave_queue(self, name: str) -> None:
         self.truth.promises.pop(name, None)
@@ -222,6 +225,7 @@ class State:
         self._move(run.job, job, "RunEnded")
         assert not run.held, f"run {event.run} ended with {run.held} micro-yuan still held"
         job.run = ""
+        job.before = run.shares
         ran_ms = max(0, event.happened_ms - run.started_ms) if run.started_ms else 0
         job.ran_ms += ran_ms
         self.scheduling.run_ended(event.run, ran_ms)
@@ -238,6 +242,7 @@ class State:
         job.attempts += 1
         job.run = event.run
         job.why = ""
+        job.before = ()
         shares = event.shares
         milli_cards = self.scheduling.run_placed(event.run, spec, shares, self.now_ms + self._left_ms(job))
         run = Run(

@@ -24,7 +24,8 @@ class Node(Struct, gc=False):
 
 
 class Job(Struct, gc=False):
-    """A job that is not over: `order` is its place in the queue, `ran_ms` counts against its time limit."""
+    """A job that is not over: `order` is its place in the queue, `ran_ms` counts against its time limit,
+    `before` are the cards of its last run while it waits again."""
 
     spec: JobSpec
     order: int
@@ -40,6 +41,7 @@ class Job(Struct, gc=False):
     pause: str = ""
     stop_asked: bool = False
     repays: bool = False
+    before: tuple[Share, ...] = ()
 
 
 class Run(Struct, gc=False):

@@ -13,8 +13,10 @@ from starverse.scheduler import later
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import Slot, place
 from starverse.scheduler.line import Line, Request
+from starverse.scheduler.placement import Chosen
 from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, Unpaid
 from starverse.scheduler.preempt import HEADS, YIELDS, evict
+from starverse.scheduler.repair import swap
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
 from starverse.scheduler.view import Promise, View
 
@@ -230,10 +232,10 @@ class Cycle:
             self.proven.lack[number] = request.least - total
             return False
         want = min(request.most, total)
-        chosen = place(space, room, want, request)
+        chosen = self._seek(job, room, want, request)
         if chosen is None and want > request.least:
             want = request.least
-            chosen = place(space, room, want, request)
+            chosen = self._seek(job, room, want, request)
         if chosen is None:
             self.proven.lack[number] = 1
             return False
@@ -242,13 +244,19 @@ class Cycle:
             return True
         members = paid[0] // (request.member * CARD)
         if members < want:
-            chosen = place(space, room, members, request)
+            chosen = self._seek(job, room, members, request)
             assert chosen, "fewer members fit where more do"
         masks = np.empty_like(chosen.nodes)
         cards = chosen.members * request.member
         k.pick(space.node, space.card, space.slot, chosen.nodes, cards, until_ms, request.below, masks)
         self._give(job, tenant, Lot(chosen.nodes, masks), until_ms, request.below, paid)
         return True
+
+    def _seek(self, job: str, room: k.Ints, want: int, request: Request) -> Chosen | None:
+        """The nodes for so many members: about those the job had, if it ran before."""
+        before = self.line.before.get(job)
+        chosen = swap(self.space, room, want, request, before) if before else None
+        return chosen or place(self.space, room, want, request)
 
     def _give(
         self, job: str, tenant: int, lot: Lot, until_ms: int, below: int, paid: tuple[int, int, int]

@@ -12,7 +12,7 @@ from starverse.model.units import CARD
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.placement import Rule
 from starverse.scheduler.shares import Shares
-from starverse.scheduler.space import Space
+from starverse.scheduler.space import Lot, Space
 
 RANKS = {"reserved": 2, "on-demand": 4, "preemptible": 6}
 """The order of the classes of priority; a job that ran before stands one place higher in its own."""
@@ -77,6 +77,8 @@ class Line:
         self.born: Ints = np.zeros(16, np.int64)
         self.births = 0
         self.stands: dict[str, Stand] = {}
+        self.before: dict[str, Lot] = {}
+        """The cards that a job had which ran before."""
         self.unpromised: dict[int, dict[int, Queue]] = {}
         self.count: Ints = np.zeros(16, np.int64)
         """How many jobs each class has."""
@@ -116,6 +118,7 @@ class Line:
     def remove(self, job: str) -> None:
         """A job waits no more."""
         stand = self.stands.pop(job)
+        self.before.pop(job, None)
         number = stand.number
         queues = self.queues[number]
         queue = queues[stand.tenant]
