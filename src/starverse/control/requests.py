@@ -22,7 +22,7 @@ PRICE_MAX = 1_000_000 * YUAN
 
 
 def answer(state: State, request: rq.Request, now_ms: int, terms: LeaseTerms) -> Iterable[ev.Event]:
-    """The events a request leads to. Raises NotFound, BadInput or Refused before the first of them, or not at all."""
+    """The events a request leads to. Raises NotFound, BadInput or Refused before the first, or not at all."""
     return _ANSWERS[type(request)](state, request, now_ms, terms)
 
 

@@ -11,6 +11,7 @@ from starverse.scheduler.line import Line
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.shares import Shares
 from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.whole import Node, Whole
 
 PROMISES = 1_000
 """So many waiting jobs in order are promised a start."""
@@ -60,8 +61,18 @@ class View:
         """The runs that give way to better classes, with their cards, by kind of card and name."""
         self.depth = PROMISES
         self.stirred = True
+        self.nodes: Mapping[str, Node] = {}
+        self.wholes: dict[str, Whole] = {}
+        """What all nodes of a kind could hold, as far as anybody has asked; forgotten when a node changes."""
 
     def waiting(self, kind: str) -> int:
         """How many jobs wait for cards of a kind."""
         line = self.lines.get(kind)
         return len(line.stands) if line else 0
+
+    def whole(self, kind: str) -> Whole | None:
+        """What all nodes of a kind could hold together; None where there never was one."""
+        whole = self.wholes.get(kind)
+        if whole is None and kind in self.spaces:
+            whole = self.wholes[kind] = Whole(self.spaces[kind], self.nodes, kind)
+        return whole
