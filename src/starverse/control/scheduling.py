@@ -92,6 +92,8 @@ class Scheduling:
         number = whose(request, stand.order)
         view.promises[name] = Promise(name, kind, number, promised.at_ms, to_ms, lot)
         view.promised[number] = name
+        line.owed.remove(request.rank, stand.tenant, stand.order)
+        view.shares.add(stand.tenant, request.milli_cards)
         order = view.order.setdefault(kind, [])
         insort(order, number)
         if order[0] == number:  # whoever is first may have what nobody else may
@@ -106,6 +108,9 @@ class Scheduling:
         view = self.view
         promise = view.promises.pop(name)
         del view.promised[promise.whose]
+        line = view.lines[promise.kind]
+        stand = line.stands[name]
+        view.shares.add(stand.tenant, -line.requests[stand.number].milli_cards)
         order = view.order[promise.kind]
         del order[bisect_left(order, promise.whose)]
         if promise.lot:

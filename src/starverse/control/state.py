@@ -228,6 +228,7 @@ class State:
         job.before = run.shares
         ran_ms = max(0, event.happened_ms - run.started_ms) if run.started_ms else 0
         job.ran_ms += ran_ms
+        self.view.shares.fade(self.now_ms)
         self.scheduling.run_ended(event.run, ran_ms)
 
     # -- decisions ----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from starverse.scheduler import kernels as k
 from starverse.scheduler import later
 from starverse.scheduler.calendar import Slot, earliest
 from starverse.scheduler.line import Line, Request, whose
+from starverse.scheduler.owed import Turn
 from starverse.scheduler.space import Lot, Space
 from starverse.scheduler.view import Promise, View
 
@@ -28,13 +29,13 @@ class Book:
         self.promises: dict[str, Promise] = {}
         self.first, self.last = int(k.NEVER), 0
         """The numbers of the first and the last that these are for."""
-        self.passed: set[str] = set()
-        """Jobs that are not looked at again in this plan."""
         self.settled: set[str] = set()
-        """Those of them that started, or cannot pay: what was promised to them is void."""
+        """Jobs that started, or cannot pay: what was promised to them is void."""
         self.pushed: list[int] = []
         """The numbers of those whose promised cards are gone, or went to somebody who stands before them."""
         self._last: tuple[Lot, int] | None = None
+        self._turns: list[Turn] = []
+        self._shared: dict[int, int] = {}
         self._undo: list[tuple[str, Lot, Promise | None]] = []
 
     def promised(self) -> tuple[Promised, ...]:
@@ -51,12 +52,16 @@ class Book:
         view, line = self.view, self.line
         left = view.depth - len(view.promises)
         while left > 0:
-            job = line.next_unpromised(view.shares, view.promises, self.passed)
-            if not job:
+            turn = line.next_owed(view.shares, view.promises)
+            if turn is None:
                 return
-            self.passed.add(job)
+            self._turns.append(turn)
+            if turn.job in self.settled or turn.job in self.promises:
+                continue
             left -= 1
-            self._promise(job, self._minded(self.line.requests[self.line.stands[job].number]))
+            request = line.requests[line.stands[turn.job].number]
+            self.share(turn.tenant, request.milli_cards)
+            self._promise(turn.job, self._minded(request))
             self.promise_again()
 
     def in_order(self, count: int) -> list[Promise]:
@@ -190,6 +195,19 @@ class Book:
         return True
 
     # -- undoing ------------------------------------------------------------------------------------------
+
+    def share(self, tenant: int, milli_cards: int) -> None:
+        """Count cards as a tenant's for the time of this decision, so that others come before it."""
+        self.view.shares.add(tenant, milli_cards)
+        self._shared[tenant] = self._shared.get(tenant, 0) + milli_cards
+
+    def close(self) -> None:
+        """Leave the view as it was."""
+        self.take_back()
+        for turn in self._turns:
+            self.line.owed.add(*turn)
+        for tenant, milli_cards in self._shared.items():
+            self.view.shares.add(tenant, -milli_cards)
 
     def settle(self) -> None:
         """Take what was given away last: needed only when something else is tried after it."""

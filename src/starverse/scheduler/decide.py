@@ -13,9 +13,10 @@ from starverse.scheduler import later
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import Slot, place
 from starverse.scheduler.line import Line, Request
+from starverse.scheduler.owed import Queue
 from starverse.scheduler.placement import Chosen
 from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, Unpaid
-from starverse.scheduler.preempt import HEADS, YIELDS, evict
+from starverse.scheduler.preempt import HEADS, YIELDS, InVain, evict
 from starverse.scheduler.repair import swap
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
 from starverse.scheduler.view import Promise, View
@@ -53,6 +54,9 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
     ), memo
 
 
+_MANY = 64
+"""More classes than these are sifted before they are tried one by one."""
+
 _OWN = -1
 """Stands for the class of a candidate that starts on its own promised cards."""
 
@@ -82,7 +86,10 @@ class Cycle:
         self.evictions: list[Evict] = []
         self.spent = spent
         """What each tenant's wallet gives in this plan, for all kinds of card together."""
-        self.given: dict[int, int] = {}
+        self._heads: dict[int, list[tuple[int, int, int]]] = {}
+        """Of each class looked at, (key, order, tenant) of its tenants' next jobs: a heap."""
+        self._popped: list[tuple[Queue, tuple[int, str]]] = []
+        """What was taken from queues to see who comes next."""
 
     def run(self) -> Plan:
         """Decide; the space is the same afterwards."""
@@ -93,9 +100,9 @@ class Cycle:
         book.bring_forward()
         book.promise_next()
         self._preempt()
-        book.take_back()
-        for tenant, milli_cards in self.given.items():
-            self.view.shares.add(tenant, -milli_cards)
+        book.close()
+        for queue, entry in reversed(self._popped):
+            queue.appendleft(entry)
         if not (self.places or self.unpaid or book.promises):
             return NOTHING
         return Plan(tuple(self.places), tuple(self.unpaid), book.promised(), tuple(self.evictions))
@@ -106,7 +113,7 @@ class Cycle:
         self._learn()
         if not self._start(job, stand.number, stand.tenant):
             return self.run()
-        self.view.shares.add(stand.tenant, -self.given.get(stand.tenant, 0))
+        self.book.close()
         return Plan(tuple(self.places), tuple(self.unpaid))
 
     def _learn(self) -> k.Ints | None:
@@ -180,11 +187,9 @@ class Cycle:
         Shares grow while jobs start, so a class may have to step back: its key is looked at again when its
         turn has come.
         """
-        line, shares = self.line, self.view.shares
-        count = len(line.requests)
-        may_fit = (self.proven.lack[:count] <= 0) & (line.count[:count] > 0)
-        for number in np.flatnonzero(may_fit).tolist():
-            head = line.head(number, shares, self.book.passed)
+        line = self.line
+        for number in self._may_fit().tolist():
+            head = self._head(number)
             if head:
                 heap.append((line.requests[number].rank, *head, number))
         heapify(heap)
@@ -192,14 +197,54 @@ class Cycle:
             rank, key, order, job, number = heap[0]
             if number == _OWN:
                 heappop(heap)
-                if job not in self.book.passed:
+                if job not in self.book.settled:
                     self._start_own(job)
                 continue
-            head = line.head(number, shares, self.book.passed)
+            head = self._head(number)
             if head and head != (key, order, job):
                 heapreplace(heap, (rank, *head, number))
             elif head is None or not self._start(job, number, line.stands[job].tenant):
                 heappop(heap)
+
+    def _may_fit(self) -> k.Ints:
+        """The classes that have jobs and of which nothing is known to be missing.
+
+        Where there are many, those that ask for more members than all nodes together could take are left out.
+        """
+        line, lack = self.line, self.proven.lack
+        count = len(line.requests)
+        numbers = np.flatnonzero((lack[:count] <= 0) & (line.count[:count] > 0))
+        if numbers.size > _MANY:
+            members, least = line.fields[0, numbers], line.fields[3, numbers]
+            free = self.space.node[k.COUNT, : self.space.size]
+            for member in np.unique(members).tolist():
+                missing = least - int((free // member).sum())
+                mine = members == member
+                lack[numbers[mine]] = np.maximum(missing[mine], 0)
+            numbers = numbers[lack[numbers] <= 0]
+        return numbers
+
+    def _head(self, number: int) -> tuple[int, int, str] | None:
+        """The class's next job by fair share: (tenant's key, order, job); None when none is left."""
+        queues, shares = self.line.queues[number], self.view.shares.key
+        heads = self._heads.get(number)
+        if heads is None:
+            heads = self._heads[number] = [
+                (int(shares[tenant]), queue[0][0], tenant) for tenant, queue in queues.items()
+            ]
+            heapify(heads)
+        while heads:
+            key, order, tenant = heads[0]
+            queue = queues[tenant]
+            while queue and queue[0][1] in self.book.settled:
+                self._popped.append((queue, queue.popleft()))
+            if not queue:
+                heappop(heads)
+            elif (key, order) != (mine := (int(shares[tenant]), queue[0][0])):
+                heapreplace(heads, (*mine, tenant))
+            else:
+                return key, order, queue[0][1]
+        return None
 
     def _start_own(self, job: str) -> None:
         """Start a job that has a promise, with its own cards free for it.
@@ -266,10 +311,8 @@ class Cycle:
         self.book.take(lot, until_ms)
         if self.view.promises:
             self.book.pushed += self.book.behind(lot, self.now_ms, until_ms, below)
-        self.book.passed.add(job)
         self.book.settled.add(job)
-        self.view.shares.add(tenant, milli_cards)
-        self.given[tenant] = self.given.get(tenant, 0) + milli_cards
+        self.book.share(tenant, milli_cards)
         self.places.append(Place(job, self.space.shares(lot), milli_cards, lease_ms, hold))
 
     def _pay(self, job: str, request: Request, want: int) -> tuple[int, int, int] | None:
@@ -285,7 +328,6 @@ class Cycle:
                     self.spent[spec.tenant] = self.spent.get(spec.tenant, 0) + hold
                 return milli_cards, lease_ms, hold
         self.unpaid.append(Unpaid(job, hold_for(spec.price, spec.cards_min, terms.least_ms), money))
-        self.book.passed.add(job)
         self.book.settled.add(job)
         return None
 
@@ -308,16 +350,26 @@ class Cycle:
                 return
             if 0 < promise.at_ms <= self.now_ms + grace_ms or not self._can_pay(promise.job, request):
                 continue
+            if self._is_vain(stand.number, request):
+                continue
             mark = self.book.drop(promise)
             until_ms = self.now_ms + grace_ms + request.length_ms
             victims = [both for run, both in yielding.items() if run not in gone]
             eviction = evict(self.space, request, until_ms, victims, self.now_ms)
-            if eviction is None:
+            if isinstance(eviction, InVain):
                 self.book.take_back(mark)
+                self.proven.vain[stand.number] = eviction
             else:
                 gone.update(eviction.runs)
                 self.evictions += [Evict(run, promise.job) for run in eviction.runs]
                 self.book.keep(promise, request, Slot(self.now_ms + grace_ms, eviction.lot))
+
+    def _is_vain(self, number: int, request: Request) -> bool:
+        """Whether nobody's leaving would help a job of this class, by what was proven before."""
+        proof = self.proven.vain.get(number)
+        if proof is None or self.now_ms >= proof.ripe_ms:
+            return False
+        return self.space.freed - proof.freed < proof.members * request.member
 
     def _can_pay(self, job: str, request: Request) -> bool:
         spec = self.view.jobs[job].spec
