@@ -10,7 +10,7 @@ from tests.hall import Fate
 from starverse.control.requests import PRICE_MAX, TOP_UP_MAX
 from starverse.model import events as ev
 from starverse.model import requests as rq
-from starverse.model.job import JobSpec, Work
+from starverse.model.job import JobSpec, Shape, Work
 from starverse.model.units import CARD, CARDS_MAX, HOUR_MS, SECOND_MS, YUAN
 
 
@@ -33,6 +33,8 @@ def cluster() -> Cluster:
     cluster.node("b", cards=1, kind="h200")
     cluster.tenant("bob")
     cluster.submit("poor", tenant="bob", kind="h200")
+    cluster.ask(rq.SetQuota("team"))
+    cluster.ask(rq.SetQuota("mate", "team"))
     cluster.after(SECOND_MS)
     return cluster
 
@@ -67,6 +69,18 @@ REFUSED: list[tuple[str, rq.Request, str]] = [
     ("to shoot at a run that starts", rq.InjectFault("starts.0", 0), "not running"),
     ("to shoot at a rank that is not there", rq.InjectFault("runs.0", 2), "no rank 2"),
     ("to shoot at a rank below all", rq.InjectFault("runs.0", -1), "no rank -1"),
+    ("a quota under nobody", rq.SetQuota("ann", "nobody"), "no quota of nobody"),
+    ("a quota under itself", rq.SetQuota("team", "team"), "cannot be its parent"),
+    ("a quota under one of its own", rq.SetQuota("team", "mate"), "cannot be its parent"),
+    ("a quota of less than nothing", rq.SetQuota("ann", guaranteed=-1), "must guarantee"),
+    ("a quota of more than there is", rq.SetQuota("ann", guaranteed=1 << 62), "must guarantee"),
+    ("a weight below nothing", rq.SetQuota("ann", weight=-1), "weight must be"),
+    ("to borrow less than nothing", rq.SetQuota("ann", borrow_max=-2), "or -1 for none"),
+    ("licences below nothing", rq.SetLicences("cad", -1), "cannot be -1"),
+    ("power below nothing", rq.SetBudget("r1", -2), "from 0 to"),
+    ("a need below nothing", rq.SubmitJob(spec(shape=Shape(milli_cpu=-1))), "less than nothing"),
+    ("fewer licences than none", rq.SubmitJob(spec(shape=Shape(licences=(("a", -1),)))), "less than nothing"),
+    ("a level that is none", rq.SubmitJob(spec(shape=Shape(apart="x", apart_level="row"))), "no level row"),
 ]  # fmt: skip
 
 
@@ -100,6 +114,10 @@ TAKEN: list[tuple[str, rq.Request, list[type[ev.Event]]]] = [
     ("to drain", rq.CordonNode("a", drain=True), [ev.NodeCordoned, ev.RunStopAsked, ev.RunStopAsked]),
     ("to uncordon", rq.UncordonNode("a"), [ev.NodeUncordoned]),
     ("to shoot at a rank", rq.InjectFault("runs.0", 1, "op"), [ev.FaultInjected]),
+    ("a quota", rq.SetQuota("ann", "team", 2, 5 * CARD, 0, 3 * CARD, "op"), [ev.QuotaSet]),
+    ("licences", rq.SetLicences("cad", 0), [ev.LicencesSet]),
+    ("a budget", rq.SetBudget("r1", 0), [ev.BudgetSet]),
+    ("no budget any more", rq.SetBudget("r1", -1), [ev.BudgetSet]),
 ]
 
 

@@ -9,6 +9,7 @@ from starverse.model import events as ev
 from starverse.model import requests as rq
 from starverse.model.allocation import card_count
 from starverse.model.errors import NotFound, Refused
+from starverse.model.job import JobSpec
 from starverse.model.units import CARD, CARDS_MAX, YUAN, format_yuan
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms
@@ -18,6 +19,11 @@ TOP_UP_MAX = 1_000_000_000 * YUAN
 
 PRICE_MAX = 1_000_000 * YUAN
 """A card-hour that costs more is a slip of the keyboard."""
+
+WEIGHT_MAX = 1_000_000
+
+BUDGET_MAX_MW = 10**13
+"""Ten gigawatts: what is above is a slip of the keyboard."""
 
 
 def answer(state: State, request: rq.Request, now_ms: int, terms: LeaseTerms) -> Iterable[ev.Event]:
@@ -60,7 +66,19 @@ def _submit(state: State, ask: rq.SubmitJob, now_ms: int, terms: LeaseTerms) -> 
         raise Refused(f"Job {spec.job} asks for a part of a card; only whole ones can be had.")
     if spec.price < 0 or spec.retries < 0 or spec.time_limit_ms <= 0:
         raise Refused(f"Job {spec.job} has a negative price, too few retries or no time.")
+    _check_shape(state, spec)
     return (ev.JobSubmitted(spec),)
+
+
+def _check_shape(state: State, spec: JobSpec) -> None:
+    shape = spec.shape
+    counts = [count for _, count in (*shape.needs, *shape.licences)]
+    if min(shape.milli_cpu, shape.memory_mb, *counts, 0) < 0:
+        raise Refused(f"Job {spec.job} needs less than nothing of something.")
+    parts = (part.level for part in (*shape.slices, *shape.spread))
+    for level in (shape.require, shape.prefer, shape.apart_level, *parts):
+        if level not in ("", "node", *state.truth.layout.levels):
+            raise Refused(f"Job {spec.job} asks for the level {level}; the cluster has no level {level}.")
 
 
 def _stop(state: State, ask: rq.StopJob, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
@@ -98,6 +116,35 @@ def _uncordon(state: State, ask: rq.UncordonNode, now_ms: int, terms: LeaseTerms
     yield ev.NodeUncordoned(ask.node, ask.by)
 
 
+def _set_quota(state: State, ask: rq.SetQuota, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    quotas = state.view.limits.quotas
+    if ask.parent and ask.parent not in quotas.places:
+        raise NotFound(f"There is no quota of {ask.parent}.", "Set that of the parent first.")
+    if ask.parent and (ask.tenant == ask.parent or quotas.is_below(ask.parent, ask.tenant)):
+        raise Refused(f"{ask.parent} lies under {ask.tenant}, so it cannot be its parent.")
+    if not 0 <= ask.weight <= WEIGHT_MAX:
+        raise Refused(f"A weight must be from 0 to {WEIGHT_MAX:,}.")
+    if not 0 <= ask.guaranteed <= CARDS_MAX * CARD:
+        raise Refused(f"A quota must guarantee from 0 to {CARDS_MAX:,} cards.")
+    if min(ask.borrow_max, ask.lend_max) < -1:
+        raise Refused("A limit to borrowing or lending must be 0 or more, or -1 for none.")
+    yield ev.QuotaSet(
+        ask.tenant, ask.parent, ask.weight, ask.guaranteed, ask.borrow_max, ask.lend_max, ask.by
+    )
+
+
+def _set_licences(state: State, ask: rq.SetLicences, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    if ask.count < 0:
+        raise Refused(f"There cannot be {ask.count} of a licence.")
+    yield ev.LicencesSet(ask.name, ask.count, ask.by)
+
+
+def _set_budget(state: State, ask: rq.SetBudget, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    if not -1 <= ask.milliwatts <= BUDGET_MAX_MW:
+        raise Refused(f"A budget must be from 0 to {BUDGET_MAX_MW:,} milliwatts, or -1 for none.")
+    yield ev.BudgetSet(ask.feed, ask.milliwatts, ask.by)
+
+
 def _inject(state: State, ask: rq.InjectFault, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
     run = state.runs.get(ask.run)
     if run is None or not run.started_ms:
@@ -118,4 +165,7 @@ _ANSWERS: dict[type, Callable[[State, Any, int, LeaseTerms], Iterable[ev.Event]]
     rq.CordonNode: _cordon,
     rq.UncordonNode: _uncordon,
     rq.InjectFault: _inject,
+    rq.SetQuota: _set_quota,
+    rq.SetLicences: _set_licences,
+    rq.SetBudget: _set_budget,
 }

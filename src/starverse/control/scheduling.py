@@ -4,11 +4,13 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
 
 from starverse.model.allocation import Share, card_count
-from starverse.model.events import LayoutSet, Promised
+from starverse.model.events import LayoutSet, Promised, QuotaSet
 from starverse.model.job import JobSpec
 from starverse.model.units import CARD
 from starverse.money.lease import LeaseTerms
+from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, whose
+from starverse.scheduler.quotas import Quota
 from starverse.scheduler.space import Lot, Space
 from starverse.scheduler.view import Promise, View, Waiting
 
@@ -84,9 +86,13 @@ class Scheduling:
         number = whose(request, stand.order)
         view.promises[name] = Promise(name, kind, number, promised.at_ms, to_ms, lot)
         view.promised[number] = name
+        if lot is None:
+            view.unable[name] = None
         order = view.order.setdefault(kind, [])
         insort(order, number)
         if order[0] == number:  # whoever is first may have what nobody else may
+            view.stirred = True
+        if view.unable and self._may_gain(line):
             view.stirred = True
         if lot:
             space.claim(lot, promised.at_ms, to_ms, number)
@@ -94,15 +100,41 @@ class Scheduling:
                 space.touch(lot)
                 view.stirred = True
 
+    def _may_gain(self, line: Line) -> bool:
+        """Whether a job that a limit kept from any promise may have one now that others have moved."""
+        stands = (line.stands.get(job) for job in self.view.unable)
+        return any(stand and self.view.limits.binds(line.requests[stand.number]) for stand in stands)
+
     def _let_go(self, name: str) -> None:
         view = self.view
         promise = view.promises.pop(name)
+        view.unable.pop(name, None)
         del view.promised[promise.whose]
         order = view.order[promise.kind]
         del order[bisect_left(order, promise.whose)]
         if promise.lot:
             view.spaces[promise.kind].unclaim(promise.lot, promise.whose)
             view.stirred = True
+
+    def quota(self, quota: QuotaSet) -> None:
+        """A tenant has a quota from now on."""
+        view = self.view
+        view.limits.set_quota(
+            quota.tenant, Quota(quota.parent, quota.guaranteed, quota.borrow_max, quota.lend_max)
+        )
+        view.shares.weigh(quota.tenant, quota.weight)
+        view.shares.guarantee(quota.tenant, quota.guaranteed)
+        view.stirred = True
+
+    def licences(self, name: str, count: int) -> None:
+        """There are so many of a licence."""
+        self.view.limits.set_licences(name, count)
+        self.view.stirred = True
+
+    def budget(self, feed: str, milliwatts: int) -> None:
+        """A feed gives so much at most."""
+        self.view.limits.set_budget(feed, milliwatts)
+        self.view.stirred = True
 
     def run_placed(self, run: str, spec: JobSpec, shares: Sequence[Share], ends_ms: int) -> int:
         """A run has cards, until then at the latest; returns its milli-cards."""
@@ -114,6 +146,7 @@ class Scheduling:
         tenant = view.shares.of(spec.tenant)
         view.shares.add(tenant, milli_cards)
         self._runs[run] = space, lot, tenant, milli_cards
+        view.limits.take(run, Charge(spec.tenant, spec.shape, space, lot))
         return milli_cards
 
     def run_ends(self, run: str, ends_ms: int) -> None:
@@ -127,6 +160,7 @@ class Scheduling:
         """A run has its cards no more, after so long."""
         space, lot, tenant, milli_cards = self._runs.pop(run)
         space.give(lot)
+        self.view.limits.give(run)
         shares = self.view.shares
         shares.add(tenant, -milli_cards)
         shares.use(tenant, milli_cards * ran_ms)

@@ -43,6 +43,7 @@ class State:
         for node in truth.nodes.values():
             self._open_or_close(node)
         self.scheduling.view.shares.load(truth.used, truth.used_step)
+        self._load_limits(truth)
         for run in truth.runs.values():
             job = truth.jobs[run.job]
             ends_ms = (run.started_ms or run.placed_ms) + self._left_ms(job)
@@ -54,6 +55,14 @@ class State:
                 self.paused.setdefault(job.spec.tenant, {})[name] = None
         for promised in truth.promises.values():
             self.scheduling.promise(promised, self.now_ms)
+
+    def _load_limits(self, truth: Truth) -> None:
+        for quota in truth.quotas.values():
+            self.scheduling.quota(quota)
+        for name, count in truth.licences.items():
+            self.scheduling.licences(name, count)
+        for feed, milliwatts in truth.budgets.items():
+            self.scheduling.budget(feed, milliwatts)
 
     @classmethod
     def load(cls, snapshot: bytes, terms: LeaseTerms | None = None) -> "State":
@@ -121,6 +130,7 @@ class State:
         is_open = not (node.cordoned or node.lost)
         stock = (("cpu", node.milli_cpu), ("memory", node.memory_mb), *node.resources)
         self.scheduling.node(node.node, node.kind, healthy, is_open, node.place, node.at, stock)
+        self.view.limits.power.node(node.node, node.feeds, node.card_mw)
 
     # -- people -------------------------------------------------------------------------------------------
 
@@ -131,6 +141,20 @@ class State:
         dated = self.truth.prices.setdefault(event.kind, [])
         dated[:] = [row for row in dated if row[0] != event.from_ms]  # the last word for a date counts
         insort(dated, (event.from_ms, event.price))
+
+    def _QuotaSet(self, event: ev.QuotaSet) -> None:
+        self.truth.quotas[event.tenant] = event
+        self.scheduling.quota(event)
+
+    def _LicencesSet(self, event: ev.LicencesSet) -> None:
+        self.truth.licences[event.name] = event.count
+        self.scheduling.licences(event.name, event.count)
+
+    def _BudgetSet(self, event: ev.BudgetSet) -> None:
+        self.truth.budgets.pop(event.feed, None)
+        if event.milliwatts >= 0:
+            self.truth.budgets[event.feed] = event.milliwatts
+        self.scheduling.budget(event.feed, event.milliwatts)
 
     def _JobSubmitted(self, event: ev.JobSubmitted) -> None:
         spec = event.spec
@@ -169,6 +193,7 @@ class State:
             node = self.nodes[event.node] = Node(event.node, event.kind, event.cards)
             node.place, node.at, node.resources = event.place, event.at, event.resources
             node.milli_cpu, node.memory_mb = event.milli_cpu, event.memory_mb
+            node.feeds, node.card_mw = event.feeds, event.card_mw
         if node.kind != event.kind:
             self.scheduling.node(node.node, node.kind, 0, is_open=False)
             node.kind = event.kind

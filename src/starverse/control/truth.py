@@ -21,6 +21,8 @@ class Node(Struct, gc=False):
     milli_cpu: int = 0
     memory_mb: int = 0
     resources: tuple[tuple[str, int], ...] = ()
+    feeds: tuple[str, ...] = ()
+    card_mw: int = 0
 
 
 class Job(Struct, gc=False):
@@ -84,5 +86,8 @@ class Truth(Struct):
     prices: dict[str, list[tuple[int, int]]] = {}
     layout: ev.LayoutSet = ev.LayoutSet(())
     promises: dict[str, ev.Promised] = {}
+    quotas: dict[str, ev.QuotaSet] = {}
+    licences: dict[str, int] = {}
+    budgets: dict[str, int] = {}
     used: dict[str, int] = {}
     used_step: int = 0

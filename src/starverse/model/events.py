@@ -59,6 +59,35 @@ class NodeUncordoned(_Event, frozen=True, tag=True):
     by: str = ""
 
 
+class QuotaSet(_Event, frozen=True, tag=True):
+    """The tenant, under `parent` in the tree ("" at its root), is guaranteed so many milli-cards and has this
+    weight; it may borrow, and must lend, so many at most (-1: any)."""
+
+    tenant: str
+    parent: str = ""
+    weight: int = 1
+    guaranteed: int = 0
+    borrow_max: int = -1
+    lend_max: int = -1
+    by: str = ""
+
+
+class LicencesSet(_Event, frozen=True, tag=True):
+    """There are so many of this licence for the whole cluster."""
+
+    name: str
+    count: int
+    by: str = ""
+
+
+class BudgetSet(_Event, frozen=True, tag=True):
+    """All that hangs on this feed (busbar, rack, row, coolant loop) may draw so much together (-1: any)."""
+
+    feed: str
+    milliwatts: int
+    by: str = ""
+
+
 class FaultInjected(_Event, frozen=True, tag=True):
     """An operator killed a rank of a run on purpose: the platform answers for what is lost."""
 
@@ -83,7 +112,8 @@ class NodeJoined(_Event, frozen=True, tag=True):
     """A node with so many cards of a kind is there (again).
 
     `place` names the domains it lies in, outermost first, one for each level of the layout; `at` is the
-    position of its domain on the torus. `resources` are counted things beside CPU and memory.
+    position of its domain on the torus. `resources` are counted things beside CPU and memory. `feeds` are the
+    busbar, rack, row and coolant loop it hangs on; a card of it in use draws `card_mw` milliwatts from each.
     """
 
     node: str
@@ -94,6 +124,8 @@ class NodeJoined(_Event, frozen=True, tag=True):
     milli_cpu: int = 0
     memory_mb: int = 0
     resources: tuple[tuple[str, int], ...] = ()
+    feeds: tuple[str, ...] = ()
+    card_mw: int = 0
 
 
 class NodeLost(_Event, frozen=True, tag=True):
@@ -242,6 +274,7 @@ class LeaderChanged(_Event, frozen=True, tag=True):
 
 Event = (
     TenantOpened | PriceSet | JobSubmitted | JobStopAsked | NodeCordoned | NodeUncordoned | FaultInjected
+    | QuotaSet | LicencesSet | BudgetSet
     | LayoutSet | NodeJoined | NodeLost | CardHealthChanged
     | RunStarted | RunResumed | CheckpointSaved | RunEnded
     | StartsPromised | RunPlaced | LeaseRenewed | RunStopAsked | JobRequeued | JobPaused | JobEnded

@@ -50,13 +50,19 @@ class Book:
         """Promise a start to the next in line, until as many have one as shall, or all."""
         view, line = self.view, self.line
         left = view.depth - len(view.promises)
+        barred: set[tuple[int, int]] = set()
         while left > 0:
-            job = line.next_unpromised(view.shares, view.promises, self.passed)
+            job = line.next_unpromised(view.shares, view.promises, self.passed, barred)
             if not job:
                 return
+            stand = line.stands[job]
+            request = line.requests[stand.number]
+            if view.limits.members(view.jobs[job].spec.tenant, request) < request.least:
+                barred.add((request.rank, stand.tenant))  # cards are kept for nobody who may not use them
+                continue
             self.passed.add(job)
             left -= 1
-            self._promise(job, self._minded(self.line.requests[self.line.stands[job].number]))
+            self._promise(job, self._minded(request))
             self.promise_again()
 
     def _promise(self, job: str, below: int) -> None:
@@ -64,7 +70,7 @@ class Book:
         stand = self.line.stands[job]
         request = self.line.requests[stand.number]
         self.settle()
-        slot = earliest(self.space, request, self.now_ms, below)
+        slot = self._earliest(job, request, below)
         known = self.view.promises.get(job)
         if slot is None and known and known.lot is None and job not in self.promises:
             return  # it knows
@@ -73,6 +79,25 @@ class Book:
             for number in self.behind(slot.lot, slot.at_ms, slot.at_ms + request.length_ms, below):
                 if number != whose(request, stand.order):
                     heappush(self.pushed, number)
+
+    def _earliest(self, job: str, request: Request, below: int) -> Slot | None:
+        """The earliest start, by cards, and by all limits where that is now: None while one is in the way."""
+        limits = self.view.limits
+        if limits.members(self.view.jobs[job].spec.tenant, request) < request.least:
+            return None
+        slot = earliest(self.space, request, self.now_ms, below)
+        if slot and slot.at_ms <= self.now_ms and not self.allows(job, request, slot.lot):
+            return None
+        return slot
+
+    def allows(self, job: str, request: Request, lot: Lot) -> bool:
+        """Whether the limits allow a job these very cards now."""
+        limits = self.view.limits
+        if not limits.binds(request):
+            return True
+        tenant = self.view.jobs[job].spec.tenant
+        may = limits.members(tenant, request) >= request.least
+        return may and limits.allows(self.space, tenant, request, lot)
 
     def _minded(self, request: Request) -> int:
         """Whose claims a new promise minds: all, where nobody has one whom it stands before by rank."""
@@ -144,7 +169,7 @@ class Book:
         self.settle()
         if later.members_before(space.when, space.size, request.member, first.at_ms) < request.least:
             return
-        slot = earliest(space, request, self.now_ms, 0)
+        slot = self._earliest(first.job, request, 0)
         if slot is None or slot.at_ms >= first.at_ms:
             return
         mark, promises = len(self._undo), dict(self.promises)
@@ -167,7 +192,7 @@ class Book:
                 return False
             self._drop(other)
             theirs = self.line.requests[self.line.stands[other.job].number]
-            moved = earliest(self.space, theirs, self.now_ms, int(k.NEVER))
+            moved = self._earliest(other.job, theirs, int(k.NEVER))
             if moved is None or moved.at_ms > other.at_ms:
                 return False
             self._claim(other.job, other.whose, theirs, moved)

@@ -12,6 +12,7 @@ from starverse.scheduler import kernels as k
 from starverse.scheduler import later
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import place
+from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, Request
 from starverse.scheduler.plan import NOTHING, Memo, Place, Plan, Proven, Unpaid
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
@@ -38,6 +39,7 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
         plan = cycle.run_alone() if len(line.stands) == 1 and not view.promises else cycle.run()
         if plan is not NOTHING:
             plans.append(plan)
+    view.limits.take_back()
     if not plans:
         return NOTHING, memo
     if len(plans) == 1:
@@ -78,6 +80,8 @@ class Cycle:
         self.spent = spent
         """What each tenant's wallet gives in this plan, for all kinds of card together."""
         self.given: dict[int, int] = {}
+        self.barred: set[tuple[int, int]] = set()
+        """Classes, and tenants whose jobs of the class a limit keeps from starting now."""
 
     def run(self) -> Plan:
         """Decide; the space is the same afterwards."""
@@ -98,7 +102,7 @@ class Cycle:
         """Decide for the one job that waits, where nobody has a promise: the same, the short way."""
         (job, stand), *_ = self.line.stands.items()
         self._learn()
-        if not self._start(job, stand.number, stand.tenant):
+        if not self._start(job, stand.number, stand.tenant) or self.barred:
             return self.run()
         self.view.shares.add(stand.tenant, -self.given.get(stand.tenant, 0))
         return Plan(tuple(self.places), tuple(self.unpaid))
@@ -117,6 +121,10 @@ class Cycle:
                 proven.lack[:count], self.now_ms, loosened,
             )  # fmt: skip
         proven.changes = space.changes
+        if proven.loosened != self.view.limits.loosened:
+            proven.loosened = self.view.limits.loosened
+            proven.lack[list(proven.limited)] = 0
+            proven.limited.clear()
         return loosened
 
     def _void(self) -> list[int]:
@@ -126,13 +134,22 @@ class Cycle:
         is_less, is_more = space.shrunk != proven.shrunk, space.grown != proven.grown
         proven.shrunk, proven.grown = space.shrunk, space.grown
         if not is_less and not is_more:
-            return []
+            return [self.view.promises[job].whose for job in self.view.unable if self._is_bound(job)]
         return [
             promise.whose
             for promise in self.view.promises.values()
             if promise.kind == self.kind
-            and (is_more if promise.lot is None else space.is_broken(promise.lot))
+            and (
+                is_more or self._is_bound(promise.job)
+                if promise.lot is None
+                else space.is_broken(promise.lot)
+            )
         ]
+
+    def _is_bound(self, job: str) -> bool:
+        """Whether a job of this line may wait for something that is no card."""
+        stand = self.line.stands.get(job)
+        return stand is not None and self.view.limits.binds(self.line.requests[stand.number])
 
     # -- starting -----------------------------------------------------------------------------------------
 
@@ -178,7 +195,7 @@ class Cycle:
         count = len(line.requests)
         may_fit = (self.proven.lack[:count] <= 0) & (line.count[:count] > 0)
         for number in np.flatnonzero(may_fit).tolist():
-            head = line.head(number, shares, self.book.passed)
+            head = line.head(number, shares, self.book.passed, ())
             if head:
                 heap.append((line.requests[number].rank, *head, number))
         heapify(heap)
@@ -189,7 +206,7 @@ class Cycle:
                 if job not in self.book.passed:
                     self._start_own(job)
                 continue
-            head = line.head(number, shares, self.book.passed)
+            head = line.head(number, shares, self.book.passed, self.barred)
             if head and head != (key, order, job):
                 heapreplace(heap, (rank, *head, number))
             elif head is None or not self._start(job, number, line.stands[job].tenant):
@@ -204,10 +221,13 @@ class Cycle:
         assert promise.lot, "a promise without cards is not due"
         stand = self.line.stands[job]
         self.space.forget(promise.lot, promise.whose)
-        is_placed = self._start(job, stand.number, stand.tenant)
-        if not is_placed and self._is_ready(promise):  # it is late: who comes after it is later as well
-            request = self.line.requests[stand.number]
-            paid = self._pay(job, request, request.least)
+        self._start(job, stand.number, stand.tenant)
+        if job not in self.book.passed and self._is_ready(promise):
+            request = self.line.requests[stand.number]  # it is late: who comes after it is later as well
+            may = self.book.allows(job, request, promise.lot)
+            if not may:  # they are kept for it no longer
+                self.book.pushed.append(promise.whose)
+            paid = self._pay(job, request, request.least) if may else None
             if paid:
                 self._give(job, stand.tenant, promise.lot, self.now_ms + request.length_ms, 0, paid)
         self.space.claim(promise.lot, promise.at_ms, promise.to_ms, promise.whose)
@@ -216,6 +236,11 @@ class Cycle:
         """Start a job now, or pass it over if it cannot pay; False if it does not fit."""
         space = self.space
         request = self.line.requests[number]
+        limits, name = self.view.limits, self.view.shares.names[tenant]
+        most = limits.members(name, request)
+        if most < request.least:
+            self.barred.add((number, tenant))
+            return True
         self.book.settle()
         until_ms = self.now_ms + request.length_ms
         need = self.line.needs[number] if request.need else NOTHING_ELSE
@@ -225,14 +250,20 @@ class Cycle:
         if total < request.least:
             self.proven.lack[number] = request.least - total
             return False
-        want = min(request.most, total)
-        chosen = place(space, room, want, request)
-        if chosen is None and want > request.least:
-            want = request.least
+        want = min(most, total)
+        if limits.cuts(request):
+            chosen, lack = limits.choose(space, name, request, room, want)
+            if chosen is None:
+                return self._bar(number, tenant, lack)
+            want = int(chosen.members.sum())
+        else:
             chosen = place(space, room, want, request)
-        if chosen is None:
-            self.proven.lack[number] = 1
-            return False
+            if chosen is None and want > request.least:
+                want = request.least
+                chosen = place(space, room, want, request)
+            if chosen is None:
+                self.proven.lack[number] = 1
+                return False
         paid = self._pay(job, request, want)
         if paid is None:
             return True
@@ -246,6 +277,15 @@ class Cycle:
         self._give(job, tenant, Lot(chosen.nodes, masks), until_ms, request.below, paid)
         return True
 
+    def _bar(self, number: int, tenant: int, lack: int) -> bool:
+        """A limit is in the way of all tenants, who lack so many members by it, or (0) of this one."""
+        if not lack:
+            self.barred.add((number, tenant))
+            return True
+        self.proven.lack[number] = lack
+        self.proven.limited.add(number)
+        return False
+
     def _give(
         self, job: str, tenant: int, lot: Lot, until_ms: int, below: int, paid: tuple[int, int, int]
     ) -> None:
@@ -256,6 +296,8 @@ class Cycle:
             self.book.pushed += self.book.behind(lot, self.now_ms, until_ms, below)
         self.book.passed.add(job)
         self.book.settled.add(job)
+        spec = self.view.jobs[job].spec
+        self.view.limits.attempt(Charge(spec.tenant, spec.shape, self.space, lot))
         self.view.shares.add(tenant, milli_cards)
         self.given[tenant] = self.given.get(tenant, 0) + milli_cards
         self.places.append(Place(job, self.space.shares(lot), milli_cards, lease_ms, hold))

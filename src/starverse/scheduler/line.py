@@ -179,12 +179,16 @@ class Line:
                 return number
         return -1
 
-    def head(self, number: int, shares: Shares, passed: Container[str]) -> tuple[int, int, str] | None:
+    def head(
+        self, number: int, shares: Shares, passed: Container[str], barred: Container[tuple[int, int]]
+    ) -> tuple[int, int, str] | None:
         """The key of the class's next job by fair share: (tenant's key, order, job); None when none is left
-        but those passed over."""
+        but those passed over, and those of tenants that are barred (class, tenant)."""
         best: tuple[int, int, str] | None = None
         key = shares.key
         for tenant, queue in self.queues[number].items():
+            if (number, tenant) in barred:
+                continue
             for order, job in queue:
                 if job not in passed:
                     mine = (int(key[tenant]), order, job)
@@ -193,14 +197,23 @@ class Line:
                     break
         return best
 
-    def next_unpromised(self, shares: Shares, promised: Container[str], passed: Container[str]) -> str:
-        """The next job by rank and fair share that has no promise, "" when there is none."""
+    def next_unpromised(
+        self,
+        shares: Shares,
+        promised: Container[str],
+        passed: Container[str],
+        barred: Container[tuple[int, int]],
+    ) -> str:
+        """The next job by rank and fair share that has no promise, and whose tenant is not barred (rank,
+        tenant); "" when there is none."""
         key = shares.key
         for rank in sorted(self.unpromised):
             tenants = self.unpromised[rank]
             best: tuple[int, int] | None = None
             found = ""
             for tenant in tuple(tenants):
+                if (rank, tenant) in barred:
+                    continue
                 queue = tenants[tenant]
                 while queue and self._is_settled(queue[0], promised):
                     queue.popleft()

@@ -8,6 +8,7 @@ from starverse.model.units import SECOND_MS, format_yuan
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
 from starverse.scheduler import kernels as k
+from starverse.scheduler import limits
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import NEVER, Ints
 from starverse.scheduler.line import Line, Request, Stand
@@ -64,6 +65,9 @@ def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Re
         amount = format_yuan(-(-short // _SHOWN) * _SHOWN)
         change = "" if causes else f"Top up {amount} or more."
         causes.append(Cause("wallet", f"The wallet is {amount} short of the shortest lease."))
+    if line and stand:
+        found = limits.causes(view.limits, space, spec.tenant, line.requests[stand.number], now_ms)
+        causes += [Cause(*cause) for cause in found]
     promise = view.promises.get(job)
     return Reason(tuple(causes), change, promise.at_ms if promise else 0)
 

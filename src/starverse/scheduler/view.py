@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from starverse.model.job import JobSpec
 from starverse.money.lease import LeaseTerms
+from starverse.scheduler.limits import Limits
 from starverse.scheduler.line import Line
 from starverse.scheduler.shares import Shares
 from starverse.scheduler.space import Lot, Space
@@ -51,8 +52,11 @@ class View:
         self.spaces: dict[str, Space] = {}
         self.lines: dict[str, Line] = {}
         self.shares = Shares()
+        self.limits = Limits()
         self.promises: dict[str, Promise] = {}
         self.promised: dict[int, str] = {}
+        self.unable: dict[str, None] = {}
+        """The jobs that no start can be promised to, in order of being told so."""
         self.order: dict[str, list[int]] = {}
         """The numbers of those who have one, by kind of card, in order."""
         self.depth = PROMISES
