@@ -9,6 +9,7 @@ from starverse.model.job import JobSpec
 from starverse.money.lease import LeaseTerms
 from starverse.scheduler.limits import Limits
 from starverse.scheduler.line import Line
+from starverse.scheduler.preempt import Running
 from starverse.scheduler.shares import Shares
 from starverse.scheduler.space import Lot, Space
 
@@ -59,6 +60,8 @@ class View:
         """The jobs that no start can be promised to, in order of being told so."""
         self.order: dict[str, list[int]] = {}
         """The numbers of those who have one, by kind of card, in order."""
+        self.yielding: dict[str, dict[str, tuple[Running, Lot]]] = {}
+        """The runs that give way to better classes, with their cards, by kind of card and name."""
         self.depth = PROMISES
         self.stirred = True
 
