@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from starverse.control import rules
+from starverse.control import reserving, rules
 from starverse.control.state import State
 from starverse.model import events as ev
 from starverse.model import requests as rq
@@ -67,6 +67,8 @@ def _submit(state: State, ask: rq.SubmitJob, now_ms: int, terms: LeaseTerms) -> 
     if spec.price < 0 or spec.retries < 0 or spec.time_limit_ms <= 0:
         raise Refused(f"Job {spec.job} has a negative price, too few retries or no time.")
     _check_shape(state, spec)
+    if spec.reservation:
+        reserving.check_inside(state, spec)
     return (ev.JobSubmitted(spec),)
 
 
@@ -168,4 +170,6 @@ _ANSWERS: dict[type, Callable[[State, Any, int, LeaseTerms], Iterable[ev.Event]]
     rq.SetQuota: _set_quota,
     rq.SetLicences: _set_licences,
     rq.SetBudget: _set_budget,
+    rq.Reserve: reserving.reserve,
+    rq.CancelReservation: reserving.cancel,
 }

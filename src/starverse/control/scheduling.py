@@ -2,12 +2,14 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import heappop, heappush
 
 from starverse.model.allocation import Share, card_count
-from starverse.model.events import LayoutSet, Promised, QuotaSet
+from starverse.model.events import LayoutSet, Promised, QuotaSet, ReservationMade
 from starverse.model.job import JobSpec
 from starverse.model.units import CARD
 from starverse.money.lease import LeaseTerms
+from starverse.scheduler.bookings import Booking
 from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, whose
 from starverse.scheduler.preempt import Running
@@ -26,6 +28,10 @@ class Scheduling:
         self.layout = layout
         self._runs: dict[str, tuple[Space, Lot, int, int]] = {}
         """Where each run is: its space, its cards, its tenant's number and its milli-cards."""
+        self.turns: list[tuple[int, int, str]] = []
+        """When a window of each booking begins or ends next, a heap; some are no more."""
+        self.doubtful = False
+        """Whether a booking may have lost cards, or get some back."""
         self._absent: dict[str, Space] = {}
         """Of kinds that jobs wait for and no node has."""
 
@@ -46,6 +52,7 @@ class Scheduling:
             space = view.spaces[kind] = self._absent.pop(kind, Space(self.layout))
         view.stirred = True
         space.join(name, healthy, is_open, place, at, stock)
+        self.doubtful = bool(view.bookings)
 
     def wait(self, name: str, spec: JobSpec, order: int, left_ms: int, again: bool) -> None:
         """A job waits for cards."""
@@ -137,6 +144,41 @@ class Scheduling:
         self.view.limits.set_budget(feed, milliwatts)
         self.view.stirred = True
 
+    def reserve(self, made: ReservationMade, now_ms: int) -> None:
+        """A reservation holds these cards from now on, or others than before."""
+        view, name = self.view, made.reservation.name
+        self.unreserve(name)
+        space = view.spaces[made.reservation.kind]
+        lot = space.lot(made.shares)
+        booking = view.bookings[name] = Booking(made.reservation, made.number, space, lot, made.windows)
+        booking.claim(now_ms)
+        heappush(self.turns, (booking.next_ms(now_ms), made.number, name))
+
+    def unreserve(self, name: str) -> None:
+        """A reservation is no more."""
+        booking = self.view.bookings.pop(name, None)
+        if booking:
+            booking.space.unclaim(booking.lot, -booking.number)
+        self.view.stirred = True
+
+    def turn_pages(self, now_ms: int) -> None:
+        """Open and close the windows whose time has come."""
+        while self.turns and self.turns[0][0] <= now_ms:
+            _, number, name = heappop(self.turns)
+            booking = self.view.bookings.get(name)
+            if booking and booking.number == number:
+                booking.claim(now_ms)
+                booking.space.touch(booking.lot)
+                self.view.stirred = True
+                if booking.window(now_ms):
+                    heappush(self.turns, (booking.next_ms(now_ms), number, name))
+
+    def ends_ms(self, spec: JobSpec, begins_ms: int, left_ms: int) -> int:
+        """When a run ends at the latest: with the time it has left, and within its booking."""
+        booking = self.view.bookings.get(spec.reservation)
+        window = booking.window(begins_ms) if booking else None
+        return min(begins_ms + left_ms, window[1]) if window else begins_ms + left_ms
+
     def run_placed(self, run: str, spec: JobSpec, shares: Sequence[Share], ends_ms: int) -> int:
         """A run has cards, until then at the latest; returns its milli-cards."""
         view = self.view
@@ -168,6 +210,7 @@ class Scheduling:
             runs.pop(run, None)
         space.give(lot)
         self.view.limits.give(run)
+        self.doubtful = bool(self.view.bookings)
         shares = self.view.shares
         shares.add(tenant, -milli_cards)
         shares.use(tenant, milli_cards * ran_ms)

@@ -6,6 +6,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from starverse.control.scheduling import Scheduling
 from starverse.control.truth import Job, Node, Run, Truth
@@ -46,7 +47,8 @@ class State:
         self._load_limits(truth)
         for run in truth.runs.values():
             job = truth.jobs[run.job]
-            ends_ms = (run.started_ms or run.placed_ms) + self._left_ms(job)
+            begins_ms = run.started_ms or run.placed_ms
+            ends_ms = self.scheduling.ends_ms(job.spec, begins_ms, self._left_ms(job))
             if run.stop_why:
                 ends_ms = run.kill_at_ms
             self.scheduling.run_placed(run.run, job.spec, run.shares, ends_ms)
@@ -67,6 +69,8 @@ class State:
             self.scheduling.licences(name, count)
         for feed, milliwatts in truth.budgets.items():
             self.scheduling.budget(feed, milliwatts)
+        for made in truth.reservations.values():
+            self.scheduling.reserve(made, self.now_ms)
 
     @classmethod
     def load(cls, snapshot: bytes, terms: LeaseTerms | None = None) -> "State":
@@ -92,6 +96,7 @@ class State:
 
     def release(self, now_ms: int) -> None:
         """Put the jobs whose waiting time is over into their queues."""
+        self.scheduling.turn_pages(now_ms)
         while self.delayed and self.delayed[0][0] <= now_ms:
             _, name = heappop(self.delayed)
             job = self.jobs.get(name)
@@ -124,7 +129,9 @@ class State:
         if run.stop_why:
             return
         begins_ms = run.started_ms or run.placed_ms
-        self.scheduling.run_ends(run.run, begins_ms + self._left_ms(self.jobs[run.job]))
+        job = self.jobs[run.job]
+        ends_ms = self.scheduling.ends_ms(job.spec, begins_ms, self._left_ms(job))
+        self.scheduling.run_ends(run.run, ends_ms)
 
     def _move(self, name: str, job: Job, event: str) -> None:
         phase = PHASE_AFTER[event].get(job.phase)
@@ -161,6 +168,24 @@ class State:
         if event.milliwatts >= 0:
             self.truth.budgets[event.feed] = event.milliwatts
         self.scheduling.budget(event.feed, event.milliwatts)
+
+    def _ReservationMade(self, event: ev.ReservationMade) -> None:
+        self.truth.reserved = event.number
+        self.truth.reservations[event.reservation.name] = event
+        self.scheduling.reserve(event, self.now_ms)
+
+    def _ReservationMoved(self, event: ev.ReservationMoved) -> None:
+        truth, name = self.truth, event.reservation
+        made = truth.reservations[name] = replace(truth.reservations[name], shares=event.shares)
+        truth.missing.pop(name, None)
+        if event.missing:
+            truth.missing[name] = event.missing
+        self.scheduling.reserve(made, self.now_ms)
+
+    def _ReservationEnded(self, event: ev.ReservationEnded) -> None:
+        del self.truth.reservations[event.reservation]
+        self.truth.missing.pop(event.reservation, None)
+        self.scheduling.unreserve(event.reservation)
 
     def _JobSubmitted(self, event: ev.JobSubmitted) -> None:
         spec = event.spec
@@ -264,7 +289,8 @@ class State:
         job.run = event.run
         job.why = ""
         shares = event.shares
-        milli_cards = self.scheduling.run_placed(event.run, spec, shares, self.now_ms + self._left_ms(job))
+        ends_ms = self.scheduling.ends_ms(spec, self.now_ms, self._left_ms(job))
+        milli_cards = self.scheduling.run_placed(event.run, spec, shares, ends_ms)
         run = Run(
             event.run,
             event.job,

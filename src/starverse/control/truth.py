@@ -89,5 +89,10 @@ class Truth(Struct):
     quotas: dict[str, ev.QuotaSet] = {}
     licences: dict[str, int] = {}
     budgets: dict[str, int] = {}
+    reservations: dict[str, ev.ReservationMade] = {}
+    missing: dict[str, int] = {}
+    """The milli-cards that reservations lack."""
+    reserved: int = 0
+    """How many reservations there ever were."""
     used: dict[str, int] = {}
     used_step: int = 0

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from starverse.model.allocation import Share
 from starverse.model.job import How, JobSpec, Outcome, StopWhy
+from starverse.model.reservation import Reservation
 
 
 class _Event(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -85,6 +86,32 @@ class BudgetSet(_Event, frozen=True, tag=True):
 
     feed: str
     milliwatts: int
+    by: str = ""
+
+
+class ReservationMade(_Event, frozen=True, tag=True):
+    """These cards are booked at all these times (from, to), under a number that is never used again."""
+
+    reservation: Reservation
+    number: int
+    shares: tuple[Share, ...]
+    windows: tuple[tuple[int, int], ...]
+
+
+class ReservationMoved(_Event, frozen=True, tag=True):
+    """Cards of the reservation were lost: it has these now, and `missing` milli-cards too few."""
+
+    reservation: str
+    shares: tuple[Share, ...]
+    missing: int = 0
+    why: str = ""
+
+
+class ReservationEnded(_Event, frozen=True, tag=True):
+    """The reservation is over, or was cancelled."""
+
+    reservation: str
+    why: str = ""
     by: str = ""
 
 
@@ -275,6 +302,7 @@ class LeaderChanged(_Event, frozen=True, tag=True):
 Event = (
     TenantOpened | PriceSet | JobSubmitted | JobStopAsked | NodeCordoned | NodeUncordoned | FaultInjected
     | QuotaSet | LicencesSet | BudgetSet
+    | ReservationMade | ReservationMoved | ReservationEnded
     | LayoutSet | NodeJoined | NodeLost | CardHealthChanged
     | RunStarted | RunResumed | CheckpointSaved | RunEnded
     | StartsPromised | RunPlaced | LeaseRenewed | RunStopAsked | JobRequeued | JobPaused | JobEnded

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from starverse.model.job import JobSpec
+from starverse.model.reservation import Reservation
 
 
 class _Request(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -96,6 +97,19 @@ class SetBudget(_Request, frozen=True, tag=True):
     by: str = ""
 
 
+class Reserve(_Request, frozen=True, tag=True):
+    """Book cards in advance."""
+
+    reservation: Reservation
+
+
+class CancelReservation(_Request, frozen=True, tag=True):
+    """Give the booked cards back; jobs inside are asked to leave."""
+
+    reservation: str
+    by: str = ""
+
+
 class InjectFault(_Request, frozen=True, tag=True):
     """Kill one rank of a run, to see what happens."""
 
@@ -106,5 +120,5 @@ class InjectFault(_Request, frozen=True, tag=True):
 
 Request = (
     OpenTenant | TopUp | SetPrice | SubmitJob | StopJob | ResumeJob | CordonNode | UncordonNode | InjectFault
-    | SetQuota | SetLicences | SetBudget
+    | SetQuota | SetLicences | SetBudget | Reserve | CancelReservation
 )  # fmt: skip

@@ -246,6 +246,8 @@ class Cycle:
             self.barred.add((number, tenant))
             return True
         self.book.settle()
+        if request.inside:
+            return self._start_inside(job, number, tenant, most)
         until_ms = self.now_ms + request.length_ms
         need = self.line.needs[number] if request.need else NOTHING_ELSE
         room = np.empty(space.size, np.int64)
@@ -279,6 +281,30 @@ class Cycle:
         cards = chosen.members * request.member
         k.pick(space.node, space.card, space.slot, chosen.nodes, cards, until_ms, request.below, masks)
         self._give(job, tenant, Lot(chosen.nodes, masks), until_ms, request.below, paid)
+        return True
+
+    def _start_inside(self, job: str, number: int, tenant: int, most: int) -> bool:
+        """Start a job on the cards of its booking, until that is over; as _start."""
+        request = self.line.requests[number]
+        booking = self.view.bookings.get(request.inside)
+        least_ms = self.view.terms.least_ms
+        room = booking.room(request, self.now_ms, least_ms) if booking else np.zeros(0, np.int64)
+        if booking is None or room.sum() < request.least:
+            return self._bar(number, tenant, 0)
+        limits, name = self.view.limits, self.view.shares.names[tenant]
+        chosen, _ = limits.choose(self.space, name, request, room, min(most, int(room.sum())))
+        if chosen is None:
+            return self._bar(number, tenant, 0)
+        paid = self._pay(job, request, int(chosen.members.sum()))
+        if paid is None:
+            return True
+        chosen = place(self.space, room, paid[0] // (request.member * CARD), request)
+        assert chosen, "fewer members fit where more do"
+        window = booking.window(self.now_ms)
+        assert window, "there is room only while it is open"
+        until_ms = min(self.now_ms + request.length_ms, window[1])
+        lot = booking.pick(chosen.nodes, chosen.members * request.member)
+        self._give(job, tenant, lot, until_ms, request.below, paid)
         return True
 
     def _bar(self, number: int, tenant: int, lack: int) -> bool:

@@ -1,14 +1,17 @@
 """What a job must pass besides cards: quotas, licences, power and heat, CPU and memory, neighbours."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
 from starverse.model.job import Shape
+from starverse.model.reservation import say_time
 from starverse.model.units import CARD
 from starverse.scheduler import kernels as k
+from starverse.scheduler.bookings import Booking
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request
@@ -212,10 +215,17 @@ def _domain(space: Space, level: str, row: int) -> Ints | slice:
 
 
 def causes(
-    limits: Limits, space: Space | None, tenant: str, request: Request, now_ms: int
+    limits: Limits,
+    bookings: Mapping[str, Booking],
+    space: Space | None,
+    tenant: str,
+    request: Request,
+    now_ms: int,
 ) -> list[tuple[str, str]]:
     """Every limit that keeps a request from starting now, as a code and a sentence."""
     found = [*_quota_causes(limits, tenant, request), *_licence_causes(limits, request)]
+    if request.inside:
+        return [*found, ("reservation", _inside(bookings.get(request.inside), request, now_ms))]
     if space is None or not (request.need or limits.cuts(request)):
         return found
     bare = _room(space, replace(request, need=()), now_ms)
@@ -253,6 +263,18 @@ def _licence_causes(limits: Limits, request: Request) -> list[tuple[str, str]]:
         if left < count:
             found.append(("licence", f"It needs {count} of the licence {name}; {left} of {total} are free."))
     return found
+
+
+def _inside(booking: Booking | None, request: Request, now_ms: int) -> str:
+    window = booking.window(now_ms) if booking else None
+    if booking is None or window is None:
+        return f"Its reservation {request.inside} is over."
+    if now_ms < window[0]:
+        return f"Its reservation {request.inside} begins at {say_time(window[0])}."
+    free = int(booking.room(request, now_ms, 0).sum()) * request.member
+    needs = request.least * request.member
+    until = say_time(window[1])
+    return f"Of reservation {request.inside} {free} cards are free for it until {until}; it needs {needs}."
 
 
 def _short_of(space: Space, request: Request, room: Ints) -> str:

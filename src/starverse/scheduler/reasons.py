@@ -66,7 +66,9 @@ def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Re
         change = "" if causes else f"Top up {amount} or more."
         causes.append(Cause("wallet", f"The wallet is {amount} short of the shortest lease."))
     if line and stand:
-        found = limits.causes(view.limits, space, spec.tenant, line.requests[stand.number], now_ms)
+        found = limits.causes(
+            view.limits, view.bookings, space, spec.tenant, line.requests[stand.number], now_ms
+        )
         causes += [Cause(*cause) for cause in found]
     promise = view.promises.get(job)
     return Reason(tuple(causes), change, promise.at_ms if promise else 0)

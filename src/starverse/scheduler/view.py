@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from starverse.model.job import JobSpec
 from starverse.money.lease import LeaseTerms
+from starverse.scheduler.bookings import Booking
 from starverse.scheduler.limits import Limits
 from starverse.scheduler.line import Line
 from starverse.scheduler.preempt import Running
@@ -62,6 +63,7 @@ class View:
         """The numbers of those who have one, by kind of card, in order."""
         self.yielding: dict[str, dict[str, tuple[Running, Lot]]] = {}
         """The runs that give way to better classes, with their cards, by kind of card and name."""
+        self.bookings: dict[str, Booking] = {}
         self.depth = PROMISES
         self.stirred = True
 
