@@ -240,12 +240,12 @@ class Cycle:
         """Start a job now, or pass it over if it cannot pay; False if it does not fit."""
         space = self.space
         request = self.line.requests[number]
+        self.book.settle()
         limits, name = self.view.limits, self.view.shares.names[tenant]
         most = limits.members(name, request)
         if most < request.least:
             self.barred.add((number, tenant))
             return True
-        self.book.settle()
         if request.inside:
             return self._start_inside(job, number, tenant, most)
         until_ms = self.now_ms + request.length_ms
