@@ -1,9 +1,14 @@
 """Bookings in the loop: nobody else has their cards in their time, jobs inside leave at their end."""
 
+from dataclasses import replace
+from random import Random
 from typing import Any
 
+import msgspec
 from tests.cluster import NOON, Cluster, fold
 from tests.control.laws import Auditor
+from tests.control.stories import START_MS, TENANTS, Story, _ticks, each, play
+from tests.control.test_memory import Forgetful
 from tests.hall import Fate
 
 from starverse.model import events as ev
@@ -137,3 +142,69 @@ def test_cancelling_gives_the_cards_back() -> None:
     cluster.after(SECOND_MS)
     assert running(cluster) == ["long"]
     assert cluster.ended["inside"].outcome == "expired"
+
+
+# -- by chance --------------------------------------------------------------------------------------------
+
+
+def booked(story: Story) -> Story:
+    """The same story, with bookings, some cancelled, and jobs inside of them."""
+    chance = Random(len(story.acts))
+    names = ("r0", "r1", "r2")
+    acts = [(at_ms, _inside(chance, names, act)) for at_ms, act in story.acts]
+    for name in names:
+        from_ms = START_MS + _ticks(chance, 900)
+        length_ms = chance.choice([5, 20, 60, 600]) * SECOND_MS
+        wish = Reservation(
+            name,
+            chance.choice(TENANTS),
+            chance.choice(story.nodes).kind,
+            chance.randint(1, 4) * CARD,
+            from_ms,
+            from_ms + length_ms,
+            repeat=chance.choice(["", "daily"]),
+            until_ms=START_MS + 12 * DAY_MS,
+        )
+        acts.append((START_MS + _ticks(chance, 60), rq.Reserve(wish)))
+    acts.append((START_MS + _ticks(chance, 900), rq.CancelReservation(chance.choice(names))))
+    return replace(story, acts=tuple(sorted(acts, key=lambda act: act[0])))
+
+
+def _inside(chance: Random, names: tuple[str, ...], act: Any) -> Any:
+    if not isinstance(act, rq.SubmitJob) or chance.random() < 0.6:
+        return act
+    return rq.SubmitJob(msgspec.structs.replace(act.spec, reservation=chance.choice(names)))
+
+
+def nobody_else_is_there(cluster: Cluster) -> None:
+    """No run of others has cards of a booking whose time it is, unless it was there before it was made."""
+    state = cluster.state
+    for name, booking in state.view.bookings.items():
+        window = booking.window(cluster.now_ms)
+        if window is None or cluster.now_ms < window[0]:
+            continue
+        mine = {share.node: share.mask for share in state.truth.reservations[name].shares}
+        for run in state.runs.values():
+            spec = state.jobs[run.job].spec
+            if spec.kind == booking.reservation.kind and spec.reservation != name:
+                assert not any(share.mask & mine.get(share.node, 0) for share in run.shares), (name, run)
+
+
+def told(story: Story, **how: Any) -> Cluster:
+    auditor = Auditor()
+
+    def watch(cluster: Cluster) -> None:
+        auditor(cluster)
+        nobody_else_is_there(cluster)
+
+    return play(story, watch=watch, **how)
+
+
+def test_whatever_happens_bookings_are_kept_and_memory_makes_no_difference(seeds: range) -> None:
+    def the_same(story: Story) -> None:
+        story = booked(story)
+        rows = told(story).book.rows
+        assert play(story, loop=Forgetful).book.rows == rows
+        assert fold(rows).snapshot()
+
+    each(seeds, the_same)

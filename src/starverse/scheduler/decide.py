@@ -1,5 +1,6 @@
 """Who starts now, and who is promised a start: one pure decision for all that happened at an instant."""
 
+from functools import partial
 from heapq import heapify, heappop, heapreplace
 
 import numpy as np
@@ -14,6 +15,7 @@ from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import Slot, place
 from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, Request
+from starverse.scheduler.placement import Chosen
 from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, Unpaid
 from starverse.scheduler.preempt import HEADS, YIELDS, evict
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
@@ -258,15 +260,16 @@ class Cycle:
             return False
         want = min(most, total)
         if limits.cuts(request):
-            chosen, lack = limits.choose(space, name, request, room, want)
+            seek = partial(self._seek, job, request)
+            chosen, lack = limits.choose(space, name, request, room, want, seek)
             if chosen is None:
                 return self._bar(number, tenant, lack)
             want = int(chosen.members.sum())
         else:
-            chosen = place(space, room, want, request)
+            chosen = self._seek(job, request, room, want)
             if chosen is None and want > request.least:
                 want = request.least
-                chosen = place(space, room, want, request)
+                chosen = self._seek(job, request, room, want)
             if chosen is None:
                 self.proven.lack[number] = 1
                 return False
@@ -275,7 +278,7 @@ class Cycle:
             return True
         members = paid[0] // (request.member * CARD)
         if members < want:
-            chosen = place(space, room, members, request)
+            chosen = self._seek(job, request, room, members)
             assert chosen, "fewer members fit where more do"
         masks = np.empty_like(chosen.nodes)
         cards = chosen.members * request.member
@@ -283,28 +286,30 @@ class Cycle:
         self._give(job, tenant, Lot(chosen.nodes, masks), until_ms, request.below, paid)
         return True
 
+    def _seek(self, job: str, request: Request, room: k.Ints, want: int) -> Chosen | None:
+        """The nodes for so many members of a job."""
+        return place(self.space, room, want, request)
+
     def _start_inside(self, job: str, number: int, tenant: int, most: int) -> bool:
         """Start a job on the cards of its booking, until that is over; as _start."""
-        request = self.line.requests[number]
+        request, name = self.line.requests[number], self.view.shares.names[tenant]
         booking = self.view.bookings.get(request.inside)
         least_ms = self.view.terms.least_ms
-        room = booking.room(request, self.now_ms, least_ms) if booking else np.zeros(0, np.int64)
-        if booking is None or room.sum() < request.least:
-            return self._bar(number, tenant, 0)
-        limits, name = self.view.limits, self.view.shares.names[tenant]
-        chosen, _ = limits.choose(self.space, name, request, room, min(most, int(room.sum())))
-        if chosen is None:
+        room = booking.room(request, self.now_ms, least_ms) if booking else NOTHING_ELSE
+        want = min(most, int(room.sum()))
+        chosen = None
+        if want >= request.least:
+            seek = partial(self._seek, job, request)
+            chosen, _ = self.view.limits.choose(self.space, name, request, room, want, seek)
+        if booking is None or chosen is None:
             return self._bar(number, tenant, 0)
         paid = self._pay(job, request, int(chosen.members.sum()))
-        if paid is None:
-            return True
-        chosen = place(self.space, room, paid[0] // (request.member * CARD), request)
-        assert chosen, "fewer members fit where more do"
-        window = booking.window(self.now_ms)
-        assert window, "there is room only while it is open"
-        until_ms = min(self.now_ms + request.length_ms, window[1])
-        lot = booking.pick(chosen.nodes, chosen.members * request.member)
-        self._give(job, tenant, lot, until_ms, request.below, paid)
+        if paid:
+            chosen = seek(room, paid[0] // (request.member * CARD))
+            assert chosen, "fewer members fit where more do"
+            lot = booking.pick(chosen.nodes, chosen.members * request.member)
+            until_ms = min(self.now_ms + request.length_ms, booking.next_ms(self.now_ms))
+            self._give(job, tenant, lot, until_ms, request.below, paid)
         return True
 
     def _bar(self, number: int, tenant: int, lack: int) -> bool:

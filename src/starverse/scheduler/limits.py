@@ -1,7 +1,7 @@
 """What a job must pass besides cards: quotas, licences, power and heat, CPU and memory, neighbours."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,9 @@ from starverse.scheduler.placement import Chosen
 from starverse.scheduler.power import Power
 from starverse.scheduler.quotas import Quota, Quotas
 from starverse.scheduler.space import CPU, MEMORY, NOTHING_ELSE, Lot, Space
+
+Seek = Callable[[Ints, int], Chosen | None]
+"""Finds the nodes for so many members in what room there is."""
 
 
 class Charge(NamedTuple):
@@ -99,7 +102,7 @@ class Limits:
         return bool(self.quotas.places or shape.licences or request.need or self.cuts(request))
 
     def choose(
-        self, space: Space, tenant: str, request: Request, room: Ints, want: int
+        self, space: Space, tenant: str, request: Request, room: Ints, want: int, seek: Seek
     ) -> tuple[Chosen | None, int]:
         """The nodes for up to so many members, and how many are missing for all tenants alike (0: unknown).
 
@@ -110,10 +113,10 @@ class Limits:
         if total < request.least:
             return None, request.least - total
         self._keep_apart(space, tenant, request.shape, room)
-        chosen = _placed(space, room, want, request)
+        chosen = _placed(room, want, request, seek)
         if chosen and not self.power.allows(space, chosen.nodes, chosen.members * request.member):
             self.power.cut(space, request.member, room, together=True)
-            chosen = _placed(space, room, want, request)
+            chosen = _placed(room, want, request, seek)
         if chosen:
             room[:] = 0
             room[chosen.nodes] = chosen.members
@@ -189,14 +192,14 @@ class Limits:
         }  # fmt: skip
 
 
-def _placed(space: Space, room: Ints, want: int, request: Request) -> Chosen | None:
+def _placed(room: Ints, want: int, request: Request, seek: Seek) -> Chosen | None:
     """The nodes for so many members of a request, or for its least."""
     total = int(room.sum())
     if total < request.least:
         return None
     want = min(want, total)
-    chosen = place(space, room, want, request)
-    return chosen if chosen or want == request.least else place(space, room, request.least, request)
+    chosen = seek(room, want)
+    return chosen if chosen or want == request.least else seek(room, request.least)
 
 
 def _domain(space: Space, level: str, row: int) -> Ints | slice:
@@ -232,12 +235,16 @@ def causes(
     room = _room(space, request, now_ms)
     if room.sum() < request.least <= bare.sum():
         found.append(("resources", _short_of(space, request, bare)))
-    if limits.cuts(request) and _placed(space, room.copy(), request.least, request):
+
+    def seek(room: Ints, want: int) -> Chosen | None:
+        return place(space, room, want, request)
+
+    if limits.cuts(request) and _placed(room, request.least, request, seek):
         powered = room.copy()
         limits.power.cut(space, request.member, powered, together=True)
-        if not _placed(space, powered, request.least, request):
+        if not _placed(powered, request.least, request, seek):
             found += _power_causes(limits, space, request, room)
-        elif not limits.choose(space, tenant, request, room, request.least)[0]:
+        elif not limits.choose(space, tenant, request, room, request.least, seek)[0]:
             text = f"It must share no {request.shape.apart_level} with other jobs apart as"
             found.append(("apart", f"{text} `{request.shape.apart}`."))
     return found
