@@ -148,32 +148,38 @@ def test_cancelling_gives_the_cards_back() -> None:
 
 
 def booked(story: Story) -> Story:
-    """The same story, with bookings, some cancelled, and jobs inside of them."""
+    """The same story, with bookings, one of them cancelled, and jobs inside of them."""
     chance = Random(len(story.acts))
-    names = ("r0", "r1", "r2")
-    acts = [(at_ms, _inside(chance, names, act)) for at_ms, act in story.acts]
-    for name in names:
-        from_ms = START_MS + _ticks(chance, 900)
-        length_ms = chance.choice([5, 20, 60, 600]) * SECOND_MS
-        wish = Reservation(
-            name,
-            chance.choice(TENANTS),
-            chance.choice(story.nodes).kind,
-            chance.randint(1, 4) * CARD,
-            from_ms,
-            from_ms + length_ms,
-            repeat=chance.choice(["", "daily"]),
-            until_ms=START_MS + 12 * DAY_MS,
-        )
-        acts.append((START_MS + _ticks(chance, 60), rq.Reserve(wish)))
-    acts.append((START_MS + _ticks(chance, 900), rq.CancelReservation(chance.choice(names))))
+    wishes = [_wish(chance, name, chance.choice(story.nodes)) for name in ("r0", "r1", "r2")]
+    acts = [(START_MS, rq.Reserve(wish)) for wish in wishes]
+    acts += [(at_ms, _inside(chance, wishes, act)) for at_ms, act in story.acts]
+    acts.append((START_MS + _ticks(chance, 900), rq.CancelReservation(chance.choice(wishes).name)))
     return replace(story, acts=tuple(sorted(acts, key=lambda act: act[0])))
 
 
-def _inside(chance: Random, names: tuple[str, ...], act: Any) -> Any:
-    if not isinstance(act, rq.SubmitJob) or chance.random() < 0.6:
+def _wish(chance: Random, name: str, node: ev.NodeJoined) -> Reservation:
+    from_ms = START_MS + _ticks(chance, 400)
+    length_ms = chance.choice([5, 60, 300, 600]) * SECOND_MS
+    until_ms = START_MS + 3 * DAY_MS
+    return Reservation(
+        name,
+        chance.choice(TENANTS),
+        node.kind,
+        chance.randint(1, node.cards) * CARD,
+        from_ms,
+        from_ms + length_ms,
+        repeat=chance.choice(["", "daily"]),
+        until_ms=until_ms,
+    )
+
+
+def _inside(chance: Random, wishes: list[Reservation], act: Any) -> Any:
+    if not isinstance(act, rq.SubmitJob) or chance.random() < 0.4:
         return act
-    return rq.SubmitJob(msgspec.structs.replace(act.spec, reservation=chance.choice(names)))
+    wish = chance.choice(wishes)
+    least = min(act.spec.cards_min, wish.milli_cards)
+    inside = {"tenant": wish.tenant, "kind": wish.kind, "cards_min": least, "reservation": wish.name}
+    return rq.SubmitJob(msgspec.structs.replace(act.spec, **inside))
 
 
 def nobody_else_is_there(cluster: Cluster) -> None:
