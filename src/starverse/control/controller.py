@@ -181,7 +181,7 @@ class Controller:
                 self._agenda.add(max(rules.wake_of(state, run, self._terms), now_ms + 1), subject)
         state.release(now_ms)
         if state.view.bookings:
-            self._record_all(reserving.over(state, now_ms, self._terms))
+            self._record_all(reserving.due(state, now_ms, self._terms))
 
     def _commit(self, plan: Plan, now_ms: int) -> None:
         """Make the decisions true. The state is the one they were made on, so none of them can be stale."""

@@ -56,12 +56,29 @@ def check_inside(state: State, spec: JobSpec) -> None:
         raise Refused(f"Job {spec.job} does not fit in reservation {spec.reservation}, which has {cards}.")
 
 
-def over(state: State, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
-    """The end of every reservation whose last window is over."""
+def due(state: State, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    """What is due by the calendar: others leave what is open now, and what is over ends."""
+    opened, state.scheduling.opened[:] = dict.fromkeys(state.scheduling.opened), []
+    for name in opened:
+        booking = state.view.bookings.get(name)
+        window = booking.window(now_ms) if booking else None
+        if window and window[0] <= now_ms:
+            yield from _cleared(state, name, now_ms, terms)
     for name, booking in tuple(state.view.bookings.items()):
         if booking.window(now_ms) is None:
             yield ev.ReservationEnded(name, "over")
             yield from _left_behind(state, name, now_ms, terms)
+
+
+def _cleared(state: State, name: str, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    """Runs of others that took longer than was thought are asked to leave."""
+    made = state.truth.reservations[name]
+    booked = {share.node: share.mask for share in made.shares}
+    for run in tuple(state.runs.values()):
+        spec = state.jobs[run.job].spec
+        is_there = any(share.mask & booked.get(share.node, 0) for share in run.shares)
+        if is_there and spec.kind == made.reservation.kind and spec.reservation != name and not run.stop_why:
+            yield rules.stop(run, "reservation", now_ms, terms)
 
 
 def _left_behind(state: State, name: str, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:

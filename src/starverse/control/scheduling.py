@@ -30,6 +30,8 @@ class Scheduling:
         """Where each run is: its space, its cards, its tenant's number and its milli-cards."""
         self.turns: list[tuple[int, int, str]] = []
         """When a window of each booking begins or ends next, a heap; some are no more."""
+        self.opened: list[str] = []
+        """Bookings of which a window opened: runs that took longer than was thought may still be there."""
         self.doubtful = False
         """Whether a booking may have lost cards, or get some back."""
         self._absent: dict[str, Space] = {}
@@ -153,6 +155,7 @@ class Scheduling:
         booking = view.bookings[name] = Booking(made.reservation, made.number, space, lot, made.windows)
         booking.claim(now_ms)
         heappush(self.turns, (booking.next_ms(now_ms), made.number, name))
+        self.opened.append(name)
 
     def unreserve(self, name: str) -> None:
         """A reservation is no more."""
@@ -170,6 +173,7 @@ class Scheduling:
                 booking.claim(now_ms)
                 booking.space.touch(booking.lot)
                 self.view.stirred = True
+                self.opened.append(name)
                 if booking.window(now_ms):
                     heappush(self.turns, (booking.next_ms(now_ms), number, name))
 
