@@ -66,8 +66,6 @@ def check_shape(spec: JobSpec, levels: Sequence[str]) -> None:
     amounts += [amount for _, amount in (*shape.needs, *shape.licences)]
     if any(type(amount) is not int or not 0 <= amount <= AMOUNT_MAX for amount in amounts):
         raise BadInput(f"Job {spec.job} has an amount in its shape that is out of bounds.")
-    if shape.licences or shape.apart:
-        raise BadInput("Licences, and jobs apart from each other, cannot be had yet.", "Leave them out.")
     member = shape.member
     if not member or member % CARD:
         raise BadInput(f"A member of {member} milli-cards cannot be had.", "Give it whole cards.")

@@ -1,5 +1,6 @@
 """Who starts now, and who is promised a start: one pure decision for all that happened at an instant."""
 
+from functools import partial
 from heapq import heapify, heappop, heapreplace
 
 import numpy as np
@@ -12,6 +13,7 @@ from starverse.scheduler import kernels as k
 from starverse.scheduler import later
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import Slot, place
+from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, Request
 from starverse.scheduler.owed import Queue
 from starverse.scheduler.placement import Chosen
@@ -42,6 +44,7 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
         plan = cycle.run_alone() if len(line.stands) == 1 and not view.promises else cycle.run()
         if plan is not NOTHING:
             plans.append(plan)
+    view.limits.take_back()
     if not plans:
         return NOTHING, memo
     if len(plans) == 1:
@@ -90,6 +93,8 @@ class Cycle:
         """Of each class looked at, (key, order, tenant) of its tenants' next jobs: a heap."""
         self._popped: list[tuple[Queue, tuple[int, str]]] = []
         """What was taken from queues to see who comes next."""
+        self.barred: set[tuple[int, int]] = set()
+        """Classes, and tenants whose jobs of the class a limit keeps from starting now."""
 
     def run(self) -> Plan:
         """Decide; the space is the same afterwards."""
@@ -111,7 +116,7 @@ class Cycle:
         """Decide for the one job that waits, where nobody has a promise: the same, the short way."""
         (job, stand), *_ = self.line.stands.items()
         self._learn()
-        if not self._start(job, stand.number, stand.tenant):
+        if not self._start(job, stand.number, stand.tenant) or self.barred:
             return self.run()
         self.book.close()
         return Plan(tuple(self.places), tuple(self.unpaid))
@@ -130,6 +135,10 @@ class Cycle:
                 proven.lack[:count], self.now_ms, loosened,
             )  # fmt: skip
         proven.changes = space.changes
+        if proven.loosened != self.view.limits.loosened:
+            proven.loosened = self.view.limits.loosened
+            proven.lack[list(proven.limited)] = 0
+            proven.limited.clear()
         return loosened
 
     def _void(self) -> list[int]:
@@ -139,13 +148,22 @@ class Cycle:
         is_less, is_more = space.shrunk != proven.shrunk, space.grown != proven.grown
         proven.shrunk, proven.grown = space.shrunk, space.grown
         if not is_less and not is_more:
-            return []
+            return [self.view.promises[job].whose for job in self.view.unable if self._is_bound(job)]
         return [
             promise.whose
             for promise in self.view.promises.values()
             if promise.kind == self.kind
-            and (is_more if promise.lot is None else space.is_broken(promise.lot))
+            and (
+                is_more or self._is_bound(promise.job)
+                if promise.lot is None
+                else space.is_broken(promise.lot)
+            )
         ]
+
+    def _is_bound(self, job: str) -> bool:
+        """Whether a job of this line may wait for something that is no card."""
+        stand = self.line.stands.get(job)
+        return stand is not None and self.view.limits.binds(self.line.requests[stand.number])
 
     # -- starting -----------------------------------------------------------------------------------------
 
@@ -238,7 +256,7 @@ class Cycle:
             queue = queues[tenant]
             while queue and queue[0][1] in self.book.settled:
                 self._popped.append((queue, queue.popleft()))
-            if not queue:
+            if not queue or (number, tenant) in self.barred:
                 heappop(heads)
             elif (key, order) != (mine := (int(shares[tenant]), queue[0][0])):
                 heapreplace(heads, (*mine, tenant))
@@ -255,10 +273,13 @@ class Cycle:
         assert promise.lot, "a promise without cards is not due"
         stand = self.line.stands[job]
         self.space.forget(promise.lot, promise.whose)
-        is_placed = self._start(job, stand.number, stand.tenant)
-        if not is_placed and self._is_ready(promise):  # it is late: who comes after it is later as well
-            request = self.line.requests[stand.number]
-            paid = self._pay(job, request, request.least)
+        self._start(job, stand.number, stand.tenant)
+        if job not in self.book.settled and self._is_ready(promise):
+            request = self.line.requests[stand.number]  # it is late: who comes after it is later as well
+            may = self.book.allows(job, request, promise.lot)
+            if not may:  # they are kept for it no longer
+                self.book.pushed.append(promise.whose)
+            paid = self._pay(job, request, request.least) if may else None
             if paid:
                 self._give(job, stand.tenant, promise.lot, self.now_ms + request.length_ms, 0, paid)
         self.space.claim(promise.lot, promise.at_ms, promise.to_ms, promise.whose)
@@ -268,6 +289,13 @@ class Cycle:
         space = self.space
         request = self.line.requests[number]
         self.book.settle()
+        limits, name = self.view.limits, self.view.shares.names[tenant]
+        most = limits.members(name, request)
+        if most < request.least:
+            self.barred.add((number, tenant))
+            return True
+        if request.inside:
+            return self._start_inside(job, number, tenant, most)
         until_ms = self.now_ms + request.length_ms
         need = self.line.needs[number] if request.need else NOTHING_ELSE
         room = np.empty(space.size, np.int64)
@@ -276,20 +304,27 @@ class Cycle:
         if total < request.least:
             self.proven.lack[number] = request.least - total
             return False
-        want = min(request.most, total)
-        chosen = self._seek(job, room, want, request)
-        if chosen is None and want > request.least:
-            want = request.least
-            chosen = self._seek(job, room, want, request)
-        if chosen is None:
-            self.proven.lack[number] = 1
-            return False
+        want = min(most, total)
+        if limits.cuts(request):
+            seek = partial(self._seek, job, request)
+            chosen, lack = limits.choose(space, name, request, room, want, seek)
+            if chosen is None:
+                return self._bar(number, tenant, lack)
+            want = int(chosen.members.sum())
+        else:
+            chosen = self._seek(job, request, room, want)
+            if chosen is None and want > request.least:
+                want = request.least
+                chosen = self._seek(job, request, room, want)
+            if chosen is None:
+                self.proven.lack[number] = 1
+                return False
         paid = self._pay(job, request, want)
         if paid is None:
             return True
         members = paid[0] // (request.member * CARD)
         if members < want:
-            chosen = self._seek(job, room, members, request)
+            chosen = self._seek(job, request, room, members)
             assert chosen, "fewer members fit where more do"
         masks = np.empty_like(chosen.nodes)
         cards = chosen.members * request.member
@@ -297,11 +332,42 @@ class Cycle:
         self._give(job, tenant, Lot(chosen.nodes, masks), until_ms, request.below, paid)
         return True
 
-    def _seek(self, job: str, room: k.Ints, want: int, request: Request) -> Chosen | None:
+    def _seek(self, job: str, request: Request, room: k.Ints, want: int) -> Chosen | None:
         """The nodes for so many members: about those the job had, if it ran before."""
         before = self.line.before.get(job)
         chosen = swap(self.space, room, want, request, before) if before else None
         return chosen or place(self.space, room, want, request)
+
+    def _start_inside(self, job: str, number: int, tenant: int, most: int) -> bool:
+        """Start a job on the cards of its booking, until that is over; as _start."""
+        request, name = self.line.requests[number], self.view.shares.names[tenant]
+        booking = self.view.bookings.get(request.inside)
+        least_ms = self.view.terms.least_ms
+        room = booking.room(request, self.now_ms, least_ms) if booking else NOTHING_ELSE
+        want = min(most, int(room.sum()))
+        chosen = None
+        if want >= request.least:
+            seek = partial(self._seek, job, request)
+            chosen, _ = self.view.limits.choose(self.space, name, request, room, want, seek)
+        if booking is None or chosen is None:
+            return self._bar(number, tenant, 0)
+        paid = self._pay(job, request, int(chosen.members.sum()))
+        if paid:
+            chosen = seek(room, paid[0] // (request.member * CARD))
+            assert chosen, "fewer members fit where more do"
+            lot = booking.pick(chosen.nodes, chosen.members * request.member)
+            until_ms = min(self.now_ms + request.length_ms, booking.next_ms(self.now_ms))
+            self._give(job, tenant, lot, until_ms, request.below, paid)
+        return True
+
+    def _bar(self, number: int, tenant: int, lack: int) -> bool:
+        """A limit is in the way of all tenants, who lack so many members by it, or (0) of this one."""
+        if not lack:
+            self.barred.add((number, tenant))
+            return True
+        self.proven.lack[number] = lack
+        self.proven.limited.add(number)
+        return False
 
     def _give(
         self, job: str, tenant: int, lot: Lot, until_ms: int, below: int, paid: tuple[int, int, int]
@@ -312,6 +378,8 @@ class Cycle:
         if self.view.promises:
             self.book.pushed += self.book.behind(lot, self.now_ms, until_ms, below)
         self.book.settled.add(job)
+        spec = self.view.jobs[job].spec
+        self.view.limits.attempt(Charge(spec.tenant, spec.shape, self.space, lot))
         self.book.share(tenant, milli_cards)
         self.places.append(Place(job, self.space.shares(lot), milli_cards, lease_ms, hold))
 
@@ -348,6 +416,8 @@ class Cycle:
             request = self.line.requests[stand.number]
             if request.rank >= YIELDS - 1:
                 return
+            if promise.lot is None and self.view.limits.binds(request):
+                continue  # it may lack something that is no card
             if 0 < promise.at_ms <= self.now_ms + grace_ms or not self._can_pay(promise.job, request):
                 continue
             if self._is_vain(stand.number, request):
@@ -373,5 +443,7 @@ class Cycle:
 
     def _can_pay(self, job: str, request: Request) -> bool:
         spec = self.view.jobs[job].spec
+        if self.view.limits.members(spec.tenant, request) < request.least:
+            return False
         money = self.view.accounts.get(WALLET + spec.tenant, 0) - self.spent.get(spec.tenant, 0)
         return bool(lease_for(money, spec.price, request.least * request.member * CARD, self.view.terms)[0])

@@ -3,9 +3,9 @@
 `node[field, n]` holds one number a node, `card[field, n, c]` one a card, and `when[i, k, n]` the moment from
 which k + 1 cards of a node are free for good, as far as is known: `when[0]` minds runs alone, `when[i]` the
 claims up to rank i as well. `slot[field, n, k]` are the claims on a node: a bit set of cards, from when to
-when, and whose (0 marks an empty slot; negative numbers are reservations). `stock[r, n]` is what is left of CPU (0),
-memory (1) and the named resources. Times are UTC milliseconds. "Node" is a row of these arrays: the whole
-node, or a part of one with very many cards.
+when, and whose (0 marks an empty slot; negative numbers are reservations). `stock[r, n]` is what is left of
+CPU (0), memory (1) and the named resources. Times are UTC milliseconds. "Node" is a row of these arrays: the
+whole node, or a part of one with very many cards.
 """
 
 import numpy as np

@@ -29,6 +29,8 @@ class Request(Struct, frozen=True, gc=False):
     shape: Shape
     rule: Rule
     need: tuple[int, ...] = ()
+    inside: str = ""
+    """The booking whose cards it takes, and no others."""
 
     @property
     def milli_cards(self) -> int:
@@ -54,8 +56,8 @@ def whose(request: Request, order: int) -> int:
     return request.rank << ORDER_BITS | order
 
 
-Asked = tuple[str, int, int, int, bool, Shape]
-"""A request in the words of jobs: priority, cards, time left, whether it ran before, shape."""
+Asked = tuple[str, int, int, int, bool, Shape, str]
+"""A request in the words of jobs: priority, cards, time left, whether it ran before, shape, booking."""
 
 _EMPTY_KEPT = 256
 """So many classes that became empty last are kept."""
@@ -93,7 +95,7 @@ class Line:
         self, job: str, spec: JobSpec, order: int, tenant: int, left_ms: int, again: bool, space: Space
     ) -> None:
         """Let a job wait; `left_ms` of its time limit are left, `again` if it ran before."""
-        asked = spec.priority, spec.cards_min, spec.cards_max, left_ms, again, spec.shape
+        asked = spec.priority, spec.cards_min, spec.cards_max, left_ms, again, spec.shape, spec.reservation
         number = self._asked.get(asked)
         if number is None:
             number = self._class_of(asked, request_of(spec, left_ms, again, space))
@@ -104,7 +106,8 @@ class Line:
             queue = queues[tenant] = deque()
         put(queue, order, job)
         self.stands[job] = Stand(number, tenant, order)
-        self.owed.add(self.requests[number].rank, tenant, order, job)
+        if not spec.reservation:  # the booking is the promise
+            self.owed.add(self.requests[number].rank, tenant, order, job)
 
     def remove(self, job: str) -> None:
         """A job waits no more."""
@@ -211,4 +214,5 @@ def request_of(spec: JobSpec, left_ms: int, again: bool, space: Space) -> Reques
         shape,
         rule,
         need,
+        spec.reservation,
     )

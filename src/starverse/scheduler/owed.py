@@ -53,10 +53,19 @@ class Owed:
 
     def remove(self, rank: int, tenant: int, order: int) -> None:
         """This job waits no more, or has its promise; only the first of a queue is removed at once."""
-        queue = self._queues[rank].get(tenant)
+        queue = self._queues.get(rank, {}).get(tenant)
         if queue and queue[0][0] == order:
             queue.popleft()
             self._front[rank][tenant] = queue[0][0] if queue else _NONE
+
+    def hide(self, rank: int, tenant: int) -> None:
+        """Pass over a tenant's jobs of a rank until they are shown again."""
+        self._front[rank][tenant] = _NONE
+
+    def show(self, rank: int, tenant: int) -> None:
+        """Undo `hide`."""
+        queue = self._queues[rank][tenant]
+        self._front[rank][tenant] = queue[0][0] if queue else _NONE
 
     def pop(self, key: Ints, is_owed: Callable[[int, str], bool]) -> Turn | None:
         """Take out the next by rank, the least key of the tenants, and order; None when there is none."""

@@ -61,6 +61,9 @@ class Proven:
         self.births = 0
         self.changes = 0
         self.shrunk = self.grown = 0
+        self.limited: set[int] = set()
+        """The classes that lack members because of a limit: it says nothing once one has loosened."""
+        self.loosened = 0
 
     def fit(self, line: Line) -> None:
         """Make place for the classes that came since, and forget those whose numbers they have."""

@@ -10,7 +10,7 @@ from starverse.model.job import JobSpec
 from starverse.model.units import SECOND_MS, format_duration, format_yuan
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
-from starverse.scheduler import changes
+from starverse.scheduler import changes, limits
 from starverse.scheduler.line import Line, Stand
 from starverse.scheduler.placement.blocks import fits_by_level, largest_block, sentence
 from starverse.scheduler.shares import Shares
@@ -70,6 +70,11 @@ def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Re
         amount = format_yuan(-(-short // _SHOWN) * _SHOWN)
         change = change if causes else f"Top up {amount} or more."
         causes.append(Cause("wallet", f"The wallet is {amount} short of the shortest lease."))
+    if line and stand and space:
+        found = limits.causes(
+            view.limits, view.bookings, space, spec.tenant, line.requests[stand.number], now_ms
+        )
+        causes += [Cause(*cause) for cause in found]
     return Reason(tuple(causes), change, promised_ms)
 
 

@@ -218,10 +218,12 @@ class Space:
         """Say anew when the run on these cards ends at the latest."""
         k.until(self.node, self.card, self.when, self.slot, lot.nodes, lot.masks, ends_ms)
 
-    def use(self, lot: Lot, needs: Sequence[tuple[str, int]], sign: int) -> None:
-        """Take (1) or give back (-1) what the members on these nodes need beside cards, per share."""
+    def use(self, lot: Lot, member: int, needs: Iterable[tuple[str, int]], sign: int) -> None:
+        """Take (1) or give back (-1) what members of so many cards on these nodes need beside cards, each."""
+        members = np.bitwise_count(lot.masks).astype(np.int64) // member
         for name, amount in needs:
-            np.subtract.at(self.stock[self.row(name)], lot.nodes, sign * amount)
+            row = self.row(name)
+            np.subtract.at(self.stock[row], lot.nodes, sign * amount * members)
 
     # -- claims -------------------------------------------------------------------------------------------
 

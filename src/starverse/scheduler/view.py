@@ -7,6 +7,8 @@ from msgspec import Struct
 
 from starverse.model.job import JobSpec
 from starverse.money.lease import LeaseTerms
+from starverse.scheduler.bookings import Booking
+from starverse.scheduler.limits import Limits
 from starverse.scheduler.line import Line
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.shares import Shares
@@ -53,12 +55,16 @@ class View:
         self.spaces: dict[str, Space] = {}
         self.lines: dict[str, Line] = {}
         self.shares = Shares()
+        self.limits = Limits()
         self.promises: dict[str, Promise] = {}
         self.promised: dict[int, str] = {}
+        self.unable: dict[str, None] = {}
+        """The jobs that no start can be promised to, in order of being told so."""
         self.order: dict[str, list[int]] = {}
         """The numbers of those who have one, by kind of card, in order."""
         self.yielding: dict[str, dict[str, tuple[Running, Lot]]] = {}
         """The runs that give way to better classes, with their cards, by kind of card and name."""
+        self.bookings: dict[str, Booking] = {}
         self.depth = PROMISES
         self.stirred = True
         self.nodes: Mapping[str, Node] = {}
