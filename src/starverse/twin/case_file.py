@@ -39,6 +39,7 @@ NOT_YET = {
     "power": "power budgets do not bound what starts.",
     "cooling": "cooling loops do not bound what starts.",
 }
+CLUSTER_NOT_YET = {"licences": "licences are not counted."}
 TENANT_NOT_YET = {
     "quota": "a tenant's cards cannot be bounded.",
     "weight": "a tenant's share cannot be weighed.",
@@ -79,7 +80,7 @@ def parse(text: str) -> Case:
         raise BadInput(f"this is no valid TOML: {error}.", 'Text stands in "quotes".') from None
     table = Table(found, "", NOT_YET)
     start_ms = table.moment_ms("start", 0, START_MS)
-    cluster = table.table("cluster")
+    cluster = Table(table.raw("cluster", {}), "cluster", CLUSTER_NOT_YET)
     layout = _layout(cluster)
     nodes = read_nodes(cluster, "nodes", layout)
     cluster.done()
@@ -157,7 +158,9 @@ def _nodes_of(row: Table, layout: ev.LayoutSet) -> list[ev.NodeJoined]:
     place = [place] if isinstance(place, str) else place
     if not isinstance(place, list) or len(place) > len(layout.levels):
         raise row.bad(
-            "place", f"{shown(place)} names no domains.", "Name one for each level, outermost first."
+            "place",
+            f"{shown(row.raw('place'))} names no domains.",
+            "Name one for each level, outermost first.",
         )
     if not isinstance(at, list) or len(at) != len(layout.torus):
         raise row.bad(

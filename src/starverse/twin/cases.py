@@ -1,6 +1,6 @@
 """Plays a case: the loop that customers depend on, over a world whose clock jumps."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from starverse.control.controller import Controller
@@ -12,7 +12,6 @@ from starverse.model import requests as rq
 from starverse.model.errors import BadInput
 from starverse.model.units import format_duration
 from starverse.scheduler.reasons import why_waiting
-from starverse.train.contract import EXIT_SAVED
 from starverse.twin.case import Case, Expect
 from starverse.twin.world import Fate, ListJournal, World
 
@@ -30,6 +29,20 @@ class CaseWorld(World):
 
     horizon_ms = 0
 
+    def __init__(
+        self, start_ms: int, fate: Callable[[cmd.StartRun, int], Fate], leaves: Callable[[str], None]
+    ) -> None:
+        super().__init__(start_ms, fate)
+        self._leaves = leaves
+
+    def act(self, commands: Iterable[cmd.Command]) -> None:
+        """Let happen what the orders lead to, and say who was asked to save and leave."""
+        orders = tuple(commands)
+        for order in orders:
+            if isinstance(order, cmd.StopRun) and order.why != "lost":
+                self._leaves(order.run)
+        super().act(orders)
+
     def wait(self, until_ms: int | None) -> tuple[int, Sequence[Input]]:
         """The next instant. Raises Rest where it lies beyond the horizon, or there is none."""
         next_ms = self.now_ms if self._now else min(self._instants[:1], default=None)
@@ -46,7 +59,7 @@ class Play:
     def __init__(self, case: Case, watch: Watch = lambda play: None) -> None:
         self.case = case
         self.journal = ListJournal()
-        self.world = CaseWorld(case.start_ms, self._fate)
+        self.world = CaseWorld(case.start_ms, self._fate, self._save)
         self.loop = Controller(self.world, self.journal, State())
         self.first_start_ms: dict[str, int] = {}
         self.runs: dict[str, int] = {}
@@ -86,7 +99,14 @@ class Play:
         job = self.case.jobs[order.job]
         fate = job.fates[min(order.attempt, len(job.fates) - 1)]
         left_ms = fate.work_ms - self._done_ms.get(order.job, 0) if job.saves else fate.work_ms
+        self._begun_ms[order.run] = now_ms + fate.start_ms
         return Fate(max(left_ms, 0), fate.start_ms, fate.how, fate.code)
+
+    def _save(self, run: str) -> None:
+        """A run is asked to leave, and leaves what it did to the next."""
+        job = run.rpartition(".")[0]
+        did_ms = self.world.now_ms - self._begun_ms.pop(run, self.world.now_ms)
+        self._done_ms[job] = self._done_ms.get(job, 0) + max(did_ms, 0)
 
     # -- time ---------------------------------------------------------------------------------------------
 
@@ -145,10 +165,6 @@ class Play:
             case ev.RunPlaced(job=job):
                 self.runs[job] = self.runs.get(job, 0) + 1
                 self.first_start_ms.setdefault(job, heard_ms)
-            case ev.RunStarted(run=run, happened_ms=happened_ms):
-                self._begun_ms[run] = happened_ms
-            case ev.RunEnded(run=run, how=how, code=code):
-                self._save(run, heard_ms, (how, code) == ("exit", EXIT_SAVED))
             case ev.JobEnded(job=job):
                 self.ended[job] = event
             case ev.StartsPromised(promises=promises):
@@ -158,13 +174,6 @@ class Play:
                 self.card_ms[job] = self.card_ms.get(job, 0) + card_ms
             case _:
                 pass
-
-    def _save(self, run: str, heard_ms: int, was_asked: bool) -> None:
-        """What a run did is saved where it was asked to leave."""
-        begun_ms = self._begun_ms.pop(run, heard_ms)
-        job = run.rpartition(".")[0]
-        if was_asked:
-            self._done_ms[job] = self._done_ms.get(job, 0) + heard_ms - begun_ms
 
     def refusals(self) -> dict[str, str]:
         """What was refused of what was asked for each job, or node, or tenant."""

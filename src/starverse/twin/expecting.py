@@ -191,8 +191,8 @@ class _Reader:
             yield self._row(job, wanted, f"{found / HOUR_MS:.4f}", found == seconds * SECOND_MS)
         for tenant, money in expect.wallet.items():
             found = play.state.accounts.get(f"wallet/{tenant}", 0)
-            wanted = self._say("wallet", money=format_yuan(money))
-            yield self._row(tenant, wanted, format_yuan(found), found == money)
+            wanted = self._say("wallet", money=format_yuan(money, 6))
+            yield self._row(tenant, wanted, format_yuan(found, 6), found == money)
 
 
 def largest_free(play: Play, level: str) -> int:

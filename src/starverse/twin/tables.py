@@ -127,7 +127,7 @@ class Table:
 def nearest(word: str, known: Iterable[str]) -> str:
     """The remedy for an unknown word."""
     known = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(word, known, 1)
+    near = difflib.get_close_matches(word, known, 1, 0.5)
     if near:
         return f"Did you mean '{near[0]}'?"
     listed = ", ".join(known[:20]) + ", …" * (len(known) > 20)
@@ -151,7 +151,8 @@ def decimal(value: Any, where: str, scale: int) -> int:
     """A number of zero or more with a fraction, as an integer of `scale` to one."""
     if type(value) not in (int, float) or not 0 <= value <= 10**12:
         raise BadInput(f"{where}: {shown(value)} is no number of 0 or more.", "Write it like 2 or 0.5.")
-    return round(value * scale)
+    number: float = value
+    return round(number * scale)
 
 
 def duration_ms(value: Any, where: str) -> int:
