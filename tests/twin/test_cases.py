@@ -173,10 +173,10 @@ def test_the_command_shows_the_case_and_writes_it_down(tmp_path: Path) -> None:
     ran = starverse("solve", "tests/cases/s01-backfill.toml", "--json", str(written))
     assert ran.returncode == 0, ran.stderr
     assert "All 5 expectations are met." in ran.stdout
-    assert re.search(r"waiting  j2  It needs 32 card cards at once; .* \(starts by 10 min 10 s\)", ran.stdout)
+    assert re.search(r"waiting  j2  It needs 32 h200 cards at once; .* \(starts by 10 min 10 s\)", ran.stdout)
     seen = msgspec.json.decode(written.read_bytes())
     assert {run["job"] for run in seen["running"]} == {"j1", "j3"}
-    assert seen["waiting"][0]["why"][0].startswith("It needs 32 card cards")
+    assert seen["waiting"][0]["why"][0].startswith("It needs 32 h200 cards")
     assert [row["met"] for row in seen["expected"]] == [True] * 5
     assert seen["events"][0][1]["type"] == "LayoutSet"
 

@@ -150,7 +150,7 @@ def read_nodes(table: Table, key: str, layout: ev.LayoutSet) -> tuple[ev.NodeJoi
 def _nodes_of(row: Table, layout: ev.LayoutSet) -> list[ev.NodeJoined]:
     name, count = row.name("name"), row.whole("count", 1, 1, NAMES_MAX)
     pattern = Pattern(counted(name, count) if row.has("count") and "[" not in name else name, row.of("name"))
-    cards, kind = row.whole("cards", 8, 1, NODE_CARDS_MAX), row.text("kind", "card")
+    cards, kind = row.whole("cards", 8, 1, NODE_CARDS_MAX), row.text("kind", "h200")
     place, at = row.raw("place", []), row.raw("at", [])
     milli_cpu, memory_mb = row.decimal("cpu", 0, 1000), row.whole("memory_mb", 0)
     resources = tuple(each_of(row.table("resources"), whole).items())

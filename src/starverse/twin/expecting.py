@@ -131,7 +131,7 @@ class _Reader:
         standing = self.play.state.jobs.get(job)
         waits = standing is not None and standing.phase in ("waiting", "paused")
         why = " ".join(self.play.why(job)) if waits else ""
-        wanted = self._say("waits", why=" … ".join(parts))
+        wanted = self._say("waits", why=" … ".join(parts)).rstrip(" :：")
         return self._row(job, wanted, self._stands(job), waits and all(part in why for part in parts))
 
     # -- when ---------------------------------------------------------------------------------------------
