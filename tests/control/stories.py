@@ -77,6 +77,9 @@ def _money(chance: Random) -> int:
     return chance.choice([0, 100_000, 400_000, 2_000_000, 1_000 * YUAN]) + chance.randint(0, 9_999)
 
 
+PRIORITIES: list[dict[str, Any]] = [{}, {}, {"priority": "preemptible"}, {"priority": "reserved"}]
+
+
 def _spec(chance: Random, job: str, cards: dict[str, int]) -> JobSpec:
     kind = chance.choice(sorted(cards))
     low = min(chance.choice([1, 1, 1, 2, 3, 8, 25]), cards[kind])
@@ -89,6 +92,7 @@ def _spec(chance: Random, job: str, cards: dict[str, int]) -> JobSpec:
         price=chance.choice([0, 1_850_000, 3_600_000, 1_234_567, 99_999_999]),
         time_limit_ms=chance.choice([7 * 24 * 60, 7 * 24 * 60, 2]) * MINUTE_MS,
         retries=chance.randint(0, 3),
+        **chance.choice(PRIORITIES),
         work=Work(launch="per-card"),
         earliest_start_ms=chance.choice([0, 0, 0, 0, START_MS + 30 * SECOND_MS, MIDNIGHT + 5 * SECOND_MS]),
     )

@@ -1,10 +1,10 @@
 """The golden journals: a day of the twin in which everything happens, as each release wrote it.
 
-Once for each release, and never again for that one:
+Anew for the release to come (0.2) as often as its events change, and never again once it is out:
 
-    PYTHONPATH=src:. python -m tests.store.golden 0.1
+    PYTHONPATH=src:. python -m tests.store.golden 0.2
 
-writes `tests/golden/journal-0.1.jsonl`, a row of the journal a line, and `journal-0.1.state.json`, what it
+writes `tests/golden/journal-0.2.jsonl`, a row of the journal a line, and `journal-0.2.state.json`, what it
 folds to. A later version folds it to the same; where State has new fields, look at what the test shows and,
 when it is right, run the same with `--state`, which writes only the second file anew.
 """
@@ -74,6 +74,11 @@ THE_DAY = Day(
         (4 * HOUR_MS, rq.SetPrice("cpu", 2 * lives.PRICE, START_MS + DAY_MS)),
     ),
     LeaseTerms(HOUR_MS),
+    (
+        ev.LayoutSet(("pod", "rack"), "rack", (2, 1)),
+        ev.NodeJoined("n1", "cpu", 4, ("p1", "r1"), (0, 0), 32_000, 131_072, (("nic", 2),)),
+        ev.NodeJoined("n2", "cpu", 4, ("p1", "r2"), (1, 0), 32_000, 131_072),
+    ),
 )
 
 

@@ -36,11 +36,12 @@ class Wish(NamedTuple):
 
 
 class Day(NamedTuple):
-    """Jobs, and what else happens: (after_ms, request or event)."""
+    """Jobs, what else happens: (after_ms, request or event), and what the cluster is made of."""
 
     wishes: tuple[Wish, ...]
     happenings: tuple[tuple[int, Any], ...] = ()
     terms: LeaseTerms = LeaseTerms()
+    cluster: tuple[ev.Event, ...] = (ev.NodeJoined("n1", "cpu", 4), ev.NodeJoined("n2", "cpu", 4))
 
 
 class Both:
@@ -68,8 +69,8 @@ def live(day: Day, journal: Journal, state: State, epoch: int) -> Controller:
 
     world = World(START_MS, fate)
     world.ask(START_MS, rq.SetPrice("cpu", PRICE, START_MS))
-    for node in ("n1", "n2"):
-        world.at(START_MS, ev.NodeJoined(node, "cpu", 4))
+    for part in day.cluster:
+        world.at(START_MS, part)
     for tenant in TENANTS:
         world.ask(START_MS, rq.OpenTenant(tenant, 10 * YUAN))
     for number, wish in enumerate(day.wishes):

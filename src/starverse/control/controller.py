@@ -16,6 +16,7 @@ from starverse.model.units import format_yuan
 from starverse.money.lease import LeaseTerms
 from starverse.scheduler.decide import decide
 from starverse.scheduler.plan import NOTHING, Memo, Plan
+from starverse.scheduler.preempt import MIN_RUN_MS
 
 
 class Controller:
@@ -173,6 +174,7 @@ class Controller:
                     self._record_all(rules.charges_to_midnight(run, now_ms))
             elif subject in state.runs:
                 run = state.runs[subject]
+                state.view.stirred |= at_ms == run.placed_ms + MIN_RUN_MS and bool(state.truth.promises)
                 self._record_all(rules.due(state, run, at_ms, now_ms, self._terms))
                 self._agenda.add(max(rules.wake_of(state, run, self._terms), now_ms + 1), subject)
         state.release(now_ms)
@@ -186,6 +188,8 @@ class Controller:
             has, needs = format_yuan(unpaid.has), format_yuan(unpaid.needs)
             why = f"The wallet holds {has}; the shortest lease needs {needs}."
             self._record(ev.JobPaused(unpaid.job, why, "wallet"))
+        for evict in plan.evictions:
+            self._record_all((rules.stop(state.runs[evict.run], "preempt", now_ms, self._terms),))
         if plan.promises:
             self._record(ev.StartsPromised(plan.promises))
 

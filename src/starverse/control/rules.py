@@ -11,6 +11,7 @@ from starverse.money import ledger
 from starverse.money.lease import LeaseTerms, lease_for
 from starverse.money.meter import affordable_ms, cost, hold_for
 from starverse.scheduler.plan import Place
+from starverse.scheduler.preempt import MIN_RUN_MS
 from starverse.train.contract import EXIT_DONE, EXIT_NO_SPACE, EXIT_SAVED
 
 BACKOFF_MS = (1 * SECOND_MS, 4 * SECOND_MS, 16 * SECOND_MS, 60 * SECOND_MS)
@@ -213,8 +214,10 @@ def wake_of(state: State, run: Run, terms: LeaseTerms) -> int:
     due_ms = run.lease_until_ms - terms.window_ms // 2
     if due_ms <= state.now_ms:
         due_ms = run.lease_until_ms - terms.leaving_ms
+    job = state.jobs[run.job]
+    if job.spec.priority == "preemptible" and state.now_ms < run.placed_ms + MIN_RUN_MS:
+        due_ms = min(due_ms, run.placed_ms + MIN_RUN_MS)
     if run.started_ms:
-        job = state.jobs[run.job]
         due_ms = min(due_ms, run.started_ms + job.spec.time_limit_ms - job.ran_ms)
     return due_ms
 

@@ -9,6 +9,7 @@ from starverse.model.job import JobSpec
 from starverse.model.units import CARD
 from starverse.money.lease import LeaseTerms
 from starverse.scheduler.line import Line, whose
+from starverse.scheduler.preempt import Running
 from starverse.scheduler.space import Lot, Space
 from starverse.scheduler.view import Promise, View, Waiting
 
@@ -116,6 +117,10 @@ class Scheduling:
         self._runs[run] = space, lot, tenant, milli_cards
         return milli_cards
 
+    def yields(self, run: Running, kind: str) -> None:
+        """This run gives way to better classes."""
+        self.view.yielding.setdefault(kind, {})[run.run] = run, self._runs[run.run][1]
+
     def run_ends(self, run: str, ends_ms: int) -> None:
         """A run ends then at the latest."""
         space, lot, _, _ = self._runs[run]
@@ -126,6 +131,8 @@ class Scheduling:
     def run_ended(self, run: str, ran_ms: int) -> None:
         """A run has its cards no more, after so long."""
         space, lot, tenant, milli_cards = self._runs.pop(run)
+        for runs in self.view.yielding.values():
+            runs.pop(run, None)
         space.give(lot)
         shares = self.view.shares
         shares.add(tenant, -milli_cards)

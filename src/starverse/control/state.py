@@ -46,7 +46,11 @@ class State:
         for run in truth.runs.values():
             job = truth.jobs[run.job]
             ends_ms = (run.started_ms or run.placed_ms) + self._left_ms(job)
+            if run.stop_why:
+                ends_ms = run.kill_at_ms
             self.scheduling.run_placed(run.run, job.spec, run.shares, ends_ms)
+            if job.spec.priority == "preemptible":
+                self.scheduling.yields(run, job.spec.kind)
         for name, job in sorted(truth.jobs.items(), key=lambda item: item[1].order):
             if job.phase == "waiting":
                 self._enqueue(name, job)
@@ -108,6 +112,8 @@ class State:
 
     def _ends_later(self, run: Run) -> None:
         """A run may take longer than was thought when it was placed."""
+        if run.stop_why:
+            return
         begins_ms = run.started_ms or run.placed_ms
         self.scheduling.run_ends(run.run, begins_ms + self._left_ms(self.jobs[run.job]))
 
@@ -247,6 +253,8 @@ class State:
         if job.repays:
             run.repays, job.repays = True, False
         self.runs[event.run] = run
+        if spec.priority == "preemptible":
+            self.scheduling.yields(run, spec.kind)
 
     def _StartsPromised(self, event: ev.StartsPromised) -> None:
         for promised in event.promises:
@@ -267,6 +275,7 @@ class State:
         self._move(run.job, self.jobs[run.job], "RunStopAsked")
         run.stop_why = event.why
         run.kill_at_ms = event.kill_at_ms
+        self.scheduling.run_ends(event.run, event.kill_at_ms)
 
     def _JobRequeued(self, event: ev.JobRequeued) -> None:
         job = self.jobs[event.job]

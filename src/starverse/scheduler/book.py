@@ -59,6 +59,21 @@ class Book:
             self._promise(job, self._minded(self.line.requests[self.line.stands[job].number]))
             self.promise_again()
 
+    def in_order(self, count: int) -> list[Promise]:
+        """The first so many that wait with a promise, by rank and order, settled ones left out."""
+        held = self.view.order.get(self.kind, ())[: count + len(self.settled)]
+        numbers = sorted({*held, *(promise.whose for promise in self.promises.values())})
+        promises = (self._promised(number) for number in numbers)
+        return [promise for promise in promises if promise.job not in self.settled][:count]
+
+    def keep(self, promise: Promise, request: Request, slot: Slot) -> None:
+        """Promise other cards to a job than those it was dropped from; who stands behind it moves aside."""
+        self._claim(promise.job, promise.whose, request, slot)
+        until_ms = slot.at_ms + request.length_ms
+        others = self.behind(slot.lot, slot.at_ms, until_ms, request.below)
+        self.pushed += [number for number in others if number != promise.whose]
+        self.promise_again()
+
     def _promise(self, job: str, below: int) -> None:
         """Promise a job the earliest start, minding those numbered `below`; the others move aside."""
         stand = self.line.stands[job]
@@ -106,12 +121,14 @@ class Book:
         self.promises[job] = promise
         self.first, self.last = min(self.first, number), max(self.last, number)
 
-    def _drop(self, promise: Promise) -> None:
-        """Let go of a promise's claim for the time of this decision."""
-        assert promise.lot, "a promise without cards has nothing to let go of"
+    def drop(self, promise: Promise) -> int:
+        """Let go of a promise's claim for the time of this decision; returns the mark to take it back to."""
         self.settle()
-        self.space.forget(promise.lot, promise.whose)
-        self._undo.append(("drop", promise.lot, promise))
+        mark = len(self._undo)
+        if promise.lot:
+            self.space.forget(promise.lot, promise.whose)
+            self._undo.append(("drop", promise.lot, promise))
+        return mark
 
     def promise_again(self) -> None:
         """Promise anew what cannot be kept: cards are gone, or went to somebody who stands before.
@@ -124,8 +141,7 @@ class Book:
             promise = self._promised(number)
             if promise.job in self.settled or (self.pushed and self.pushed[0] == number):
                 continue
-            if promise.lot:
-                self._drop(promise)
+            self.drop(promise)
             self._promise(promise.job, number)
 
     def bring_forward(self) -> None:
@@ -148,7 +164,7 @@ class Book:
         if slot is None or slot.at_ms >= first.at_ms:
             return
         mark, promises = len(self._undo), dict(self.promises)
-        self._drop(first)
+        self.drop(first)
         self._claim(first.job, first.whose, request, slot)
         if not self._others_keep(slot, request, first):
             self.take_back(mark)
@@ -165,7 +181,7 @@ class Book:
                 continue
             if other.job in self.promises:
                 return False
-            self._drop(other)
+            self.drop(other)
             theirs = self.line.requests[self.line.stands[other.job].number]
             moved = earliest(self.space, theirs, self.now_ms, int(k.NEVER))
             if moved is None or moved.at_ms > other.at_ms:

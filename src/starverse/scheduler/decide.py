@@ -11,9 +11,10 @@ from starverse.money.meter import hold_for
 from starverse.scheduler import kernels as k
 from starverse.scheduler import later
 from starverse.scheduler.book import Book
-from starverse.scheduler.calendar import place
+from starverse.scheduler.calendar import Slot, place
 from starverse.scheduler.line import Line, Request
-from starverse.scheduler.plan import NOTHING, Memo, Place, Plan, Proven, Unpaid
+from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, Unpaid
+from starverse.scheduler.preempt import HEADS, YIELDS, evict
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
 from starverse.scheduler.view import Promise, View
 
@@ -35,7 +36,7 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
         if proven is None:
             proven = memo[kind] = Proven()
         cycle = Cycle(view, kind, space, line, proven, spent, now_ms)
-        plan = cycle.run()
+        plan = cycle.run_alone() if len(line.stands) == 1 and not view.promises else cycle.run()
         if plan is not NOTHING:
             plans.append(plan)
     if not plans:
@@ -46,6 +47,7 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
         tuple(place for plan in plans for place in plan.places),
         tuple(unpaid for plan in plans for unpaid in plan.unpaid),
         tuple(promise for plan in plans for promise in plan.promises),
+        tuple(evict for plan in plans for evict in plan.evictions),
     ), memo
 
 
@@ -75,6 +77,7 @@ class Cycle:
         self.book = Book(view, kind, space, line, now_ms)
         self.places: list[Place] = []
         self.unpaid: list[Unpaid] = []
+        self.evictions: list[Evict] = []
         self.spent = spent
         """What each tenant's wallet gives in this plan, for all kinds of card together."""
         self.given: dict[int, int] = {}
@@ -87,12 +90,22 @@ class Cycle:
         book.promise_again()
         book.bring_forward()
         book.promise_next()
+        self._preempt()
         book.take_back()
         for tenant, milli_cards in self.given.items():
             self.view.shares.add(tenant, -milli_cards)
         if not (self.places or self.unpaid or book.promises):
             return NOTHING
-        return Plan(tuple(self.places), tuple(self.unpaid), book.promised())
+        return Plan(tuple(self.places), tuple(self.unpaid), book.promised(), tuple(self.evictions))
+
+    def run_alone(self) -> Plan:
+        """Decide for the one job that waits, where nobody has a promise: the same, the short way."""
+        (job, stand), *_ = self.line.stands.items()
+        self._learn()
+        if not self._start(job, stand.number, stand.tenant):
+            return self.run()
+        self.view.shares.add(stand.tenant, -self.given.get(stand.tenant, 0))
+        return Plan(tuple(self.places), tuple(self.unpaid))
 
     def _learn(self) -> k.Ints | None:
         """Bring what was proven up to date; returns the nodes that could take more, None for any."""
@@ -165,8 +178,10 @@ class Cycle:
         Shares grow while jobs start, so a class may have to step back: its key is looked at again when its
         turn has come.
         """
-        line, shares, lack = self.line, self.view.shares, self.proven.lack
-        for number in np.flatnonzero(lack[: len(line.requests)] <= 0).tolist():
+        line, shares = self.line, self.view.shares
+        count = len(line.requests)
+        may_fit = (self.proven.lack[:count] <= 0) & (line.count[:count] > 0)
+        for number in np.flatnonzero(may_fit).tolist():
             head = line.head(number, shares, self.book.passed)
             if head:
                 heap.append((line.requests[number].rank, *head, number))
@@ -265,3 +280,38 @@ class Cycle:
         self.book.passed.add(job)
         self.book.settled.add(job)
         return None
+
+    # -- preempting ---------------------------------------------------------------------------------------
+
+    def _preempt(self) -> None:
+        """Have runs leave for the first in line that would else start later than these can be gone.
+
+        What they free is promised to the one they leave for, who so never asks for more of them.
+        """
+        yielding = self.view.yielding.get(self.kind)
+        if not yielding:
+            return
+        grace_ms = self.view.terms.grace_ms
+        gone: set[str] = set()
+        for promise in self.book.in_order(HEADS):
+            stand = self.line.stands[promise.job]
+            request = self.line.requests[stand.number]
+            if request.rank >= YIELDS - 1:
+                return
+            if 0 < promise.at_ms <= self.now_ms + grace_ms or not self._can_pay(promise.job, request):
+                continue
+            mark = self.book.drop(promise)
+            until_ms = self.now_ms + grace_ms + request.length_ms
+            victims = [both for run, both in yielding.items() if run not in gone]
+            eviction = evict(self.space, request, until_ms, victims, self.now_ms)
+            if eviction is None:
+                self.book.take_back(mark)
+            else:
+                gone.update(eviction.runs)
+                self.evictions += [Evict(run, promise.job) for run in eviction.runs]
+                self.book.keep(promise, request, Slot(self.now_ms + grace_ms, eviction.lot))
+
+    def _can_pay(self, job: str, request: Request) -> bool:
+        spec = self.view.jobs[job].spec
+        money = self.view.accounts.get(WALLET + spec.tenant, 0) - self.spent.get(spec.tenant, 0)
+        return bool(lease_for(money, spec.price, request.least * request.member * CARD, self.view.terms)[0])

@@ -51,6 +51,12 @@ def whose(request: Request, order: int) -> int:
     return request.rank << _ORDER_BITS | order
 
 
+Asked = tuple[str, int, int, int, bool, Shape]
+"""A request in the words of jobs: priority, cards, time left, whether it ran before, shape."""
+
+_EMPTY_KEPT = 256
+"""So many classes that became empty last are kept."""
+
 Queue = deque[tuple[int, str]]
 
 
@@ -72,17 +78,24 @@ class Line:
         self.births = 0
         self.stands: dict[str, Stand] = {}
         self.unpromised: dict[int, dict[int, Queue]] = {}
+        self.count: Ints = np.zeros(16, np.int64)
+        """How many jobs each class has."""
         self._number: dict[Request, int] = {}
-        self._empty: list[int] = []
+        self._empty: deque[int] = deque()
+        """Classes that became empty, the longest ago first; some have jobs again by now."""
+        self._asked: dict[Asked, int] = {}
+        """The class of each request by the words it was asked for in."""
+        self._words: list[list[Asked]] = []
 
     def add(
         self, job: str, spec: JobSpec, order: int, tenant: int, left_ms: int, again: bool, space: Space
     ) -> None:
         """Let a job wait; `left_ms` of its time limit are left, `again` if it ran before."""
-        request = request_of(spec, left_ms, again, space)
-        number = self._number.get(request)
+        asked = spec.priority, spec.cards_min, spec.cards_max, left_ms, again, spec.shape
+        number = self._asked.get(asked)
         if number is None:
-            number = self._new(request)
+            number = self._class_of(asked, request_of(spec, left_ms, again, space))
+        self.count[number] += 1
         queues = self.queues[number]
         queue = queues.get(tenant)
         if queue is None:
@@ -110,22 +123,40 @@ class Line:
             queue.popleft()
         else:
             queue.remove((stand.order, job))
+        self.count[number] -= 1
+        owed = self.unpromised[self.requests[number].rank].get(stand.tenant)
+        if owed and owed[0][0] == stand.order:
+            owed.popleft()
         if not queue:
             del queues[stand.tenant]
             if not queues:
-                del self._number[self.requests[number]]
                 self._empty.append(number)
+
+    def _class_of(self, asked: Asked, request: Request) -> int:
+        """The class of a request that was asked for in these words for the first time."""
+        number = self._number.get(request)
+        if number is None:
+            number = self._new(request)
+        self._words[number].append(asked)
+        self._asked[asked] = number
+        return number
 
     def _new(self, request: Request) -> int:
         self.births += 1
-        if self._empty:
-            number = self._empty.pop()
+        number = self._reusable()
+        if number >= 0:
+            del self._number[self.requests[number]]
+            for asked in self._words[number]:
+                del self._asked[asked]
+            self._words[number].clear()
             self.requests[number] = request
         else:
             number = len(self.requests)
             self.requests.append(request)
             self.queues.append({})
+            self._words.append([])
             if number == self.born.size:
+                self.count = np.pad(self.count, (0, number))
                 self.fields = np.pad(self.fields, ((0, 0), (0, number)))
                 self.needs = np.pad(self.needs, ((0, number), (0, 0)))
                 self.born = np.pad(self.born, (0, number))
@@ -138,6 +169,15 @@ class Line:
         self.born[number] = self.births
         self._number[request] = number
         return number
+
+    def _reusable(self) -> int:
+        """A class that has been empty for long, -1 when there is none: one that may be asked for again soon
+        keeps its number, and with it what was proven of it."""
+        while len(self._empty) > _EMPTY_KEPT:
+            number = self._empty.popleft()
+            if not self.count[number]:
+                return number
+        return -1
 
     def head(self, number: int, shares: Shares, passed: Container[str]) -> tuple[int, int, str] | None:
         """The key of the class's next job by fair share: (tenant's key, order, job); None when none is left

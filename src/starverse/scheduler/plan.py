@@ -27,12 +27,20 @@ class Unpaid(Struct, frozen=True, gc=False):
     has: int
 
 
+class Evict(Struct, frozen=True, gc=False):
+    """Ask the run to save and leave: its cards are kept for the job."""
+
+    run: str
+    job: str
+
+
 class Plan(Struct, frozen=True, gc=False):
     """The decisions of one instant; what is not named stays as it is."""
 
     places: tuple[Place, ...] = ()
     unpaid: tuple[Unpaid, ...] = ()
     promises: tuple[Promised, ...] = ()
+    evictions: tuple[Evict, ...] = ()
 
 
 NOTHING = Plan()

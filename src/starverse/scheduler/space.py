@@ -86,7 +86,8 @@ class Space:
             self._grow(row + 1)
             if len(rows) == 1:
                 for name, amount in stock:
-                    self.stock[self.row(name), row] = amount
+                    resource = self.row(name)  # may be new, and `stock` another array after it
+                    self.stock[resource, row] = amount
         for row in rows:
             self._set(row, healthy >> self._shift[row] & _ROW_MASK, is_open)
 
@@ -164,8 +165,13 @@ class Space:
 
     # -- runs ---------------------------------------------------------------------------------------------
 
-    def lot(self, shares: Iterable[Share]) -> Lot:
+    def lot(self, shares: Sequence[Share]) -> Lot:
         """The same cards by row."""
+        if len(shares) == 1:
+            share = shares[0]
+            own = self.rows[share.node]
+            if len(own) == 1:
+                return Lot(np.array(own), np.array((share.mask,)))
         rows: list[int] = []
         masks: list[int] = []
         for share in shares:
@@ -180,6 +186,9 @@ class Space:
     def shares(self, lot: Lot) -> tuple[Share, ...]:
         """The same cards by name."""
         names, shift = self.names, self._shift
+        if lot.nodes.size == 1:
+            row = lot.nodes.item()
+            return (Share(names[row], lot.masks.item() << shift[row]),)
         masks: dict[str, int] = {}
         for row, mask in zip(lot.nodes.tolist(), lot.masks.tolist(), strict=True):
             name = names[row]

@@ -8,6 +8,7 @@ from msgspec import Struct
 from starverse.model.job import JobSpec
 from starverse.money.lease import LeaseTerms
 from starverse.scheduler.line import Line
+from starverse.scheduler.preempt import Running
 from starverse.scheduler.shares import Shares
 from starverse.scheduler.space import Lot, Space
 
@@ -55,6 +56,8 @@ class View:
         self.promised: dict[int, str] = {}
         self.order: dict[str, list[int]] = {}
         """The numbers of those who have one, by kind of card, in order."""
+        self.yielding: dict[str, dict[str, tuple[Running, Lot]]] = {}
+        """The runs that give way to better classes, with their cards, by kind of card and name."""
         self.depth = PROMISES
         self.stirred = True
 

@@ -1,0 +1,148 @@
+"""Who has to leave so that a job of a better class can start: chosen only once its place is proven."""
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numba import njit
+
+from starverse.model.units import MINUTE_MS
+from starverse.scheduler.calendar import place
+from starverse.scheduler.kernels import FREE, FROM, MASK, WHOSE, Ints
+from starverse.scheduler.line import RANKS, Request
+from starverse.scheduler.space import Lot, Space
+
+MIN_RUN_MS = 5 * MINUTE_MS
+"""A run is left alone for so long: what it has not begun to earn back, it would only lose again."""
+
+YIELDS = RANKS["preemptible"]
+"""Runs of this rank give way to jobs of all better ones."""
+
+HEADS = 8
+"""So many jobs in order look for runs that give way, in one decision."""
+
+_NOBODYS = np.int64(1 << 40)
+
+
+class Running(Protocol):
+    """A run as the scheduler sees it."""
+
+    run: str
+    milli_cards: int
+    placed_ms: int
+    checkpoint_ms: int
+    stop_why: str
+
+
+class Eviction(NamedTuple):
+    """The runs that leave, and the cards that are then kept for the one they leave for."""
+
+    runs: tuple[str, ...]
+    lot: Lot
+
+
+def evict(
+    space: Space,
+    request: Request,
+    until_ms: int,
+    victims: Iterable[tuple[Running, Lot]],
+    now_ms: int,
+) -> Eviction | None:
+    """The runs whose leaving lets the least of a request start, None where no leaving would.
+
+    They cost what they lose: the card-time since their last checkpoint. Of the cheapest, taken one by one,
+    so many are looked at as are needed for a place by the request's rule; of those, only the ones that stand
+    on that place leave.
+    """
+    ripe = [
+        (max(now_ms - max(run.checkpoint_ms, run.placed_ms), 0) * run.milli_cards, run.run, lot)
+        for run, lot in victims
+        if not run.stop_why and now_ms - run.placed_ms >= MIN_RUN_MS
+    ]
+    ripe.sort(key=lambda each: each[:2])
+    owner = np.full((space.size, space.card.shape[2]), _NOBODYS, np.int64)
+    _mark_free(space.node, owner)
+    for number, (_, _, lot) in enumerate(ripe, 1):
+        _mark(owner, lot.nodes, lot.masks, number)
+    _unmark_claimed(space.slot, until_ms, request.below, owner)
+    room = np.empty(space.size, np.int64)
+    low, high = 0, len(ripe)
+    if _room_if(owner, request.member, high, room) < request.least:
+        return None
+    chosen = place(space, room, request.least, request)
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = _room_if(owner, request.member, middle, room) >= request.least
+        found = place(space, room, request.least, request) if enough else None
+        if found:
+            high, chosen = middle, found
+        else:
+            low = middle
+    if chosen is None:
+        return None
+    masks = np.zeros_like(chosen.nodes)
+    leaves = np.zeros(len(ripe) + 1, np.int64)
+    _pick(owner, chosen.nodes, chosen.members * request.member, masks, leaves)
+    runs = tuple(ripe[number - 1][1] for number in np.flatnonzero(leaves).tolist() if number)
+    return Eviction(runs, Lot(chosen.nodes, masks)) if runs else None
+
+
+@njit(cache=True)
+def _mark_free(node: Ints, owner: Ints) -> None:
+    """Write 0 for each free card: nobody has to leave for it."""
+    for n in range(owner.shape[0]):
+        for c in range(owner.shape[1]):
+            if node[FREE, n] >> c & 1:
+                owner[n, c] = 0
+
+
+@njit(cache=True)
+def _mark(owner: Ints, nodes: Ints, masks: Ints, number: int) -> None:
+    """Write the number of a run on its cards."""
+    for i in range(nodes.size):
+        for c in range(owner.shape[1]):
+            if masks[i] >> c & 1:
+                owner[nodes[i], c] = number
+
+
+@njit(cache=True)
+def _unmark_claimed(slot: Ints, until_ms: int, below: int, owner: Ints) -> None:
+    """Leave out the cards that somebody who is minded has a claim on before then."""
+    for n in range(owner.shape[0]):
+        for k in range(slot.shape[2]):
+            if not slot[WHOSE, n, k]:
+                break
+            if slot[WHOSE, n, k] >= below or slot[FROM, n, k] >= until_ms:
+                continue
+            for c in range(owner.shape[1]):
+                if slot[MASK, n, k] >> c & 1:
+                    owner[n, c] = _NOBODYS
+
+
+@njit(cache=True)
+def _room_if(owner: Ints, member: int, number: int, out: Ints) -> int:
+    """How many members each node could take if the first so many runs left; returns their sum."""
+    total = 0
+    for n in range(owner.shape[0]):
+        count = 0
+        for c in range(owner.shape[1]):
+            if owner[n, c] <= number:
+                count += 1
+        out[n] = count // member
+        total += out[n]
+    return total
+
+
+@njit(cache=True)
+def _pick(owner: Ints, nodes: Ints, counts: Ints, masks: Ints, leaves: Ints) -> None:
+    """Choose free cards first, then those of the cheapest runs, into `masks`; mark the runs in `leaves`."""
+    for i in range(nodes.size):
+        for _ in range(counts[i]):
+            best = -1
+            for c in range(owner.shape[1]):
+                if masks[i] >> c & 1:
+                    continue
+                if best < 0 or owner[nodes[i], c] < owner[nodes[i], best]:
+                    best = c
+            masks[i] |= 1 << best
+            leaves[owner[nodes[i], best]] = 1
