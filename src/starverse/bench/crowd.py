@@ -1,7 +1,7 @@
 """A cluster full of strangers' jobs: the production state and `decide`, driven as the loop drives them."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from starverse.model.units import CARD, DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, Y
 from starverse.money import ledger
 from starverse.scheduler.decide import decide
 from starverse.scheduler.plan import Memo, Plan
+from starverse.train.contract import EXIT_DONE, EXIT_SAVED
 
 START_MS = 1_760_000_000_000
 KIND = "h200"
@@ -20,7 +21,7 @@ KIND = "h200"
 SIZES = {1: 76_627, 2: 1_818, 4: 1_870, 8: 1_643, 16: 199, 32: 67, 64: 6, 128: 3, 256: 2, 512: 1}
 """Jobs by cards, as in the Philly trace (philly-sia, its powers of two), and a tail for larger clusters."""
 
-_PRIORITIES: tuple[Priority, ...] = ("reserved", *("on-demand",) * 6, *("preemptible",) * 3)
+PRIORITIES: tuple[Priority, ...] = ("reserved", *("on-demand",) * 6, *("preemptible",) * 3)
 
 
 class Site(NamedTuple):
@@ -62,8 +63,11 @@ class Crowd:
     `spent_ns` is the processor time of each `decide`; what is folded before and after it is not counted.
     """
 
-    def __init__(self, site: Site, tenants: int, seed: int = 1) -> None:
+    def __init__(
+        self, site: Site, tenants: int, priorities: Sequence[Priority] = PRIORITIES, seed: int = 1
+    ) -> None:
         self.chance = Random(seed)
+        self.priorities = priorities
         self.site = site
         self.state = State()
         self.memo: Memo = {}
@@ -84,9 +88,7 @@ class Crowd:
     def _fold(self, event: ev.Event) -> None:
         self.state.apply(event, self.now_ms)
 
-    def spec(
-        self, cards: int, member: int, limit_ms: int, priority: Priority = "on-demand", **asks: str
-    ) -> JobSpec:
+    def spec(self, cards: int, member: int, limit_ms: int, priority: Priority = "on-demand") -> JobSpec:
         """A job of the next tenant by chance."""
         self._count += 1
         return JobSpec(
@@ -98,7 +100,7 @@ class Crowd:
             YUAN,
             limit_ms,
             priority=priority,
-            shape=Shape(member * CARD, **asks),
+            shape=Shape(member * CARD),
         )
 
     def mixed(self) -> JobSpec:
@@ -106,19 +108,19 @@ class Crowd:
         chance = self.chance
         (cards,) = chance.choices(tuple(SIZES), tuple(SIZES.values()))
         limit_ms = chance.choice((1, 2, 4, 8, 24, 72, 168)) * HOUR_MS
-        return self.spec(cards, min(cards, self.site.cards), limit_ms, chance.choice(_PRIORITIES))
+        return self.spec(cards, min(cards, self.site.cards), limit_ms, chance.choice(self.priorities))
 
     def submit(self, spec: JobSpec) -> None:
         """Let a job wait."""
         self._fold(ev.JobSubmitted(spec))
         self.waits[spec.job] = spec.cards_min // CARD
 
-    def end(self, run: str) -> None:
-        """A run ends well, and its job with it."""
+    def end(self, run: str, code: int = EXIT_DONE) -> None:
+        """A run ends, well if it does not say otherwise, and its job with it."""
         state = self.state
         alive = state.runs[run]
         self.used -= alive.milli_cards // CARD
-        for event in rules.ended(state, alive, ev.RunEnded(run, self.now_ms), self.now_ms):
+        for event in rules.ended(state, alive, ev.RunEnded(run, self.now_ms, "exit", code), self.now_ms):
             self._fold(event)
 
     def end_one(self) -> None:
@@ -146,9 +148,20 @@ class Crowd:
             self._fold(ev.RunStarted(run, self.now_ms))
             self.runs.append(run)
             self.used += self.waits.pop(place.job)
+        for evict in plan.evictions:
+            self._fold(rules.stop(state.runs[evict.run], "preempt", self.now_ms, state.view.terms))
         if plan.promises:
             self._fold(ev.StartsPromised(plan.promises))
         self.now_ms += SECOND_MS
+        for evict in plan.evictions:
+            self._leave(evict.run)
+
+    def _leave(self, run: str) -> None:
+        """A run that was asked to has saved and left; its job waits again."""
+        self.runs.remove(run)
+        alive = self.state.runs[run]
+        self.waits[alive.job] = alive.milli_cards // CARD
+        self.end(run, EXIT_SAVED)
 
     def step(self) -> Plan:
         """Decide and commit."""
@@ -195,6 +208,6 @@ class Crowd:
             if number % 500 == 0:
                 cards = member = chance.choice((1, 2))
             limit_ms = (number + 1) * MINUTE_MS % (7 * DAY_MS) + HOUR_MS
-            templates.append((cards, member, limit_ms, chance.choice(_PRIORITIES)))
+            templates.append((cards, member, limit_ms, chance.choice(self.priorities)))
         for number in range(jobs):
             self.submit(self.spec(*templates[number % requests]))
