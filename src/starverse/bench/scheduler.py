@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Sequence
 
-from starverse.bench import decisions, openb
+from starverse.bench import decisions, openb, replay
 from starverse.bench.figure import Figure, Measure
 
-PARTS: tuple[tuple[str, Measure], ...] = (*decisions.PARTS, ("the packing of shared cards", openb.measure))
+PARTS: tuple[tuple[str, Measure], ...] = (
+    *decisions.PARTS,
+    ("replays of traces", replay.measure),
+    ("the packing of shared cards", openb.measure),
+)
 
 
 def run(say: Callable[[str], None]) -> Sequence[Figure]:
