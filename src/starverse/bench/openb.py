@@ -132,6 +132,12 @@ def pack_fgd(nodes: Cluster, drawn: Sequence[Request], known: Sequence[Request])
     return int(fgd.run(*nodes, np.array(drawn, np.int64), kind, *fgd.typical(Counter(known))))
 
 
+def run(say: Callable[[str], None]) -> Sequence[Figure]:
+    """The figures of this bench alone."""
+    say("the packing of shared cards")
+    return measure()
+
+
 def measure(
     seeds: Sequence[int] = SEEDS, folder: Path | None = None, workloads: Sequence[str] = tuple(PUBLISHED)
 ) -> Sequence[Figure]:

@@ -9,7 +9,11 @@ from rich.console import Console
 from starverse.bench import figure
 from starverse.model.errors import BadInput
 
-BENCHES = {"spine": "the loop, the journal, the API and the start of the main job"}
+BENCHES = {
+    "spine": "the loop, the journal, the API and the start of the main job",
+    "scheduler": "decisions on 3,750 nodes, and how good they are on the traces",
+    "openb": "the packing of shared cards alone, beside FGD",
+}
 
 
 def measure(name: str, json: Path | None) -> None:
