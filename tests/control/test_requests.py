@@ -107,7 +107,7 @@ REFUSED: list[tuple[str, rq.Request, str]] = [
     ("to cancel what is not booked", rq.CancelReservation("yours"), "no reservation yours"),
     ("a job inside of nothing", rq.SubmitJob(spec(reservation="yours")), "no reservation yours"),
     ("a job inside what others booked", rq.SubmitJob(spec(tenant="bob", reservation="mine")), "tenant bob"),
-    ("a job too large", rq.SubmitJob(spec(cards_min=9_000, cards_max=9_000, reservation="mine")), "never fits"),
+    ("a job too large", rq.SubmitJob(spec(cards_min=9_000, cards_max=9_000, reservation="mine")), "never"),
     ("a level that is none", rq.SubmitJob(spec(shape=Shape(apart="x", apart_level="row"))), "no level 'row'"),
 ]  # fmt: skip
 

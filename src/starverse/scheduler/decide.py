@@ -13,9 +13,9 @@ from starverse.scheduler import kernels as k
 from starverse.scheduler import later
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import Slot, place
+from starverse.scheduler.heads import Heads
 from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, Request
-from starverse.scheduler.owed import Queue
 from starverse.scheduler.placement import Chosen
 from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, Unpaid
 from starverse.scheduler.preempt import HEADS, YIELDS, InVain, evict
@@ -28,8 +28,8 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
     """The plan for this instant, and what was proven on the way.
 
     Jobs start by rank, then by fair share, then in order of submission. One that does not fit is promised a
-    start and keeps cards for it from then on; whatever fits before that, fits. The view is the same
-    afterwards: what is tried is taken back. The memo given is used up; go on with the one returned.
+    start and keeps cards from then on. The view is the same afterwards: what is tried is taken back. The memo
+    given is used up; go on with the one returned.
     """
     plans = []
     spent: dict[str, int] = {}
@@ -56,9 +56,6 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
         tuple(evict for plan in plans for evict in plan.evictions),
     ), memo
 
-
-_MANY = 64
-"""More classes than these are sifted before they are tried one by one."""
 
 _OWN = -1
 """Stands for the class of a candidate that starts on its own promised cards."""
@@ -89,12 +86,9 @@ class Cycle:
         self.evictions: list[Evict] = []
         self.spent = spent
         """What each tenant's wallet gives in this plan, for all kinds of card together."""
-        self._heads: dict[int, list[tuple[int, int, int]]] = {}
-        """Of each class looked at, (key, order, tenant) of its tenants' next jobs: a heap."""
-        self._popped: list[tuple[Queue, tuple[int, str]]] = []
-        """What was taken from queues to see who comes next."""
         self.barred: set[tuple[int, int]] = set()
         """Classes, and tenants whose jobs of the class a limit keeps from starting now."""
+        self.heads = Heads(line, view.shares, self.book.settled, self.barred)
 
     def run(self) -> Plan:
         """Decide; the space is the same afterwards."""
@@ -106,8 +100,7 @@ class Cycle:
         book.promise_next()
         self._preempt()
         book.close()
-        for queue, entry in reversed(self._popped):
-            queue.appendleft(entry)
+        self.heads.put_back()
         if not (self.places or self.unpaid or book.promises):
             return NOTHING
         return Plan(tuple(self.places), tuple(self.unpaid), book.promised(), tuple(self.evictions))
@@ -174,9 +167,9 @@ class Cycle:
             stand = self.line.stands.get(promise.job)
             if stand is None or promise.lot is None:
                 continue
-            request = self.line.requests[stand.number]
             if self._is_ready(promise):
-                due.append((request.rank, -1, stand.order, promise.job, _OWN))
+                rank = self.line.requests[stand.number].rank
+                due.append((rank, -1, stand.order, promise.job, _OWN))
         return due
 
     def _is_ready(self, promise: Promise) -> bool:
@@ -206,8 +199,8 @@ class Cycle:
         turn has come.
         """
         line = self.line
-        for number in self._may_fit().tolist():
-            head = self._head(number)
+        for number in self.heads.may_fit(self.proven.lack, self.space):
+            head = self.heads.next(number)
             if head:
                 heap.append((line.requests[number].rank, *head, number))
         heapify(heap)
@@ -218,51 +211,11 @@ class Cycle:
                 if job not in self.book.settled:
                     self._start_own(job)
                 continue
-            head = self._head(number)
+            head = self.heads.next(number)
             if head and head != (key, order, job):
                 heapreplace(heap, (rank, *head, number))
             elif head is None or not self._start(job, number, line.stands[job].tenant):
                 heappop(heap)
-
-    def _may_fit(self) -> k.Ints:
-        """The classes that have jobs and of which nothing is known to be missing.
-
-        Where there are many, those that ask for more members than all nodes together could take are left out.
-        """
-        line, lack = self.line, self.proven.lack
-        count = len(line.requests)
-        numbers = np.flatnonzero((lack[:count] <= 0) & (line.count[:count] > 0))
-        if numbers.size > _MANY:
-            members, least = line.fields[0, numbers], line.fields[3, numbers]
-            free = self.space.node[k.COUNT, : self.space.size]
-            for member in np.unique(members).tolist():
-                missing = least - int((free // member).sum())
-                mine = members == member
-                lack[numbers[mine]] = np.maximum(missing[mine], 0)
-            numbers = numbers[lack[numbers] <= 0]
-        return numbers
-
-    def _head(self, number: int) -> tuple[int, int, str] | None:
-        """The class's next job by fair share: (tenant's key, order, job); None when none is left."""
-        queues, shares = self.line.queues[number], self.view.shares.key
-        heads = self._heads.get(number)
-        if heads is None:
-            heads = self._heads[number] = [
-                (int(shares[tenant]), queue[0][0], tenant) for tenant, queue in queues.items()
-            ]
-            heapify(heads)
-        while heads:
-            key, order, tenant = heads[0]
-            queue = queues[tenant]
-            while queue and queue[0][1] in self.book.settled:
-                self._popped.append((queue, queue.popleft()))
-            if not queue or (number, tenant) in self.barred:
-                heappop(heads)
-            elif (key, order) != (mine := (int(shares[tenant]), queue[0][0])):
-                heapreplace(heads, (*mine, tenant))
-            else:
-                return key, order, queue[0][1]
-        return None
 
     def _start_own(self, job: str) -> None:
         """Start a job that has a promise, with its own cards free for it.
