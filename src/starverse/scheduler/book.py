@@ -8,6 +8,7 @@ from starverse.model.events import Promised
 from starverse.scheduler import kernels as k
 from starverse.scheduler import later
 from starverse.scheduler.calendar import Slot, earliest
+from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Line, Request, whose
 from starverse.scheduler.owed import Turn
 from starverse.scheduler.space import Lot, Space
@@ -68,6 +69,25 @@ class Book:
             self.share(turn.tenant, request.milli_cards)
             self._promise(turn.job, self._minded(request))
             self.promise_again()
+
+    def is_ready(self, promise: Promise) -> bool:
+        """Whether all promised cards are free now, and nobody else's before the promise is over."""
+        lot, space = promise.lot, self.space
+        return lot is not None and bool(
+            later.is_ready(space.node, space.slot, lot.nodes, lot.masks, promise.whose, promise.to_ms)
+        )
+
+    def touched(self, loosened: Ints | None) -> list[Promise]:
+        """The promises on these nodes."""
+        promises = self.view.promises
+        if not promises:
+            return []
+        if loosened is None:
+            return [promise for promise in promises.values() if promise.kind == self.kind]
+        found = np.empty(len(promises), np.int64)
+        masks = np.full_like(loosened, -1)
+        count = later.claimants(self.space.slot, loosened, masks, 0, int(k.NEVER), found)
+        return [promises[self.view.promised[number]] for number in found[:count].tolist()]
 
     def in_order(self, count: int) -> list[Promise]:
         """The first so many that wait with a promise, by rank and order, settled ones left out."""

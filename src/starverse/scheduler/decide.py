@@ -10,7 +10,6 @@ from starverse.money.lease import lease_for
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
 from starverse.scheduler import kernels as k
-from starverse.scheduler import later
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import Slot, place
 from starverse.scheduler.heads import Heads
@@ -21,7 +20,7 @@ from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, 
 from starverse.scheduler.preempt import HEADS, YIELDS, InVain, evict
 from starverse.scheduler.repair import swap
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
-from starverse.scheduler.view import Promise, View
+from starverse.scheduler.view import View
 
 
 def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
@@ -45,10 +44,8 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
         if plan is not NOTHING:
             plans.append(plan)
     view.limits.take_back()
-    if not plans:
-        return NOTHING, memo
-    if len(plans) == 1:
-        return plans[0], memo
+    if len(plans) < 2:
+        return (plans[0] if plans else NOTHING), memo
     return Plan(
         tuple(place for plan in plans for place in plan.places),
         tuple(unpaid for plan in plans for unpaid in plan.unpaid),
@@ -162,34 +159,15 @@ class Cycle:
 
     def _due(self, loosened: k.Ints | None) -> list[tuple[int, int, int, str, int]]:
         """The jobs whose promised cards are all free, as candidates with their own cards (see below)."""
-        due = []
-        for promise in self._touched(loosened):
+        due: list[tuple[int, int, int, str, int]] = []
+        for promise in self.book.touched(loosened):
             stand = self.line.stands.get(promise.job)
             if stand is None or promise.lot is None:
                 continue
-            if self._is_ready(promise):
+            if self.book.is_ready(promise):
                 rank = self.line.requests[stand.number].rank
                 due.append((rank, -1, stand.order, promise.job, _OWN))
         return due
-
-    def _is_ready(self, promise: Promise) -> bool:
-        """Whether all promised cards are free now, and nobody else's before the promise is over."""
-        lot, space = promise.lot, self.space
-        return lot is not None and bool(
-            later.is_ready(space.node, space.slot, lot.nodes, lot.masks, promise.whose, promise.to_ms)
-        )
-
-    def _touched(self, loosened: k.Ints | None) -> list[Promise]:
-        """The promises on these nodes."""
-        promises = self.view.promises
-        if not promises:
-            return []
-        if loosened is None:
-            return [promise for promise in promises.values() if promise.kind == self.kind]
-        found = np.empty(len(promises), np.int64)
-        masks = np.full_like(loosened, -1)
-        count = later.claimants(self.space.slot, loosened, masks, 0, int(k.NEVER), found)
-        return [promises[self.view.promised[number]] for number in found[:count].tolist()]
 
     def _start_candidates(self, heap: list[tuple[int, int, int, str, int]]) -> None:
         """Start what fits: by rank, those due on their own promised cards first, then class by class the next
@@ -227,7 +205,7 @@ class Cycle:
         stand = self.line.stands[job]
         self.space.forget(promise.lot, promise.whose)
         self._start(job, stand.number, stand.tenant)
-        if job not in self.book.settled and self._is_ready(promise):
+        if job not in self.book.settled and self.book.is_ready(promise):
             request = self.line.requests[stand.number]  # it is late: who comes after it is later as well
             may = self.book.allows(job, request, promise.lot)
             if not may:  # they are kept for it no longer
@@ -396,7 +374,8 @@ class Cycle:
 
     def _can_pay(self, job: str, request: Request) -> bool:
         spec = self.view.jobs[job].spec
-        if self.view.limits.members(spec.tenant, request) < request.least:
-            return False
+        may = self.view.limits.members(spec.tenant, request) >= request.least
         money = self.view.accounts.get(WALLET + spec.tenant, 0) - self.spent.get(spec.tenant, 0)
-        return bool(lease_for(money, spec.price, request.least * request.member * CARD, self.view.terms)[0])
+        return may and bool(
+            lease_for(money, spec.price, request.least * request.member * CARD, self.view.terms)[0]
+        )
