@@ -104,7 +104,8 @@ class Scheduling:
         view.promises[name] = Promise(name, kind, number, promised.at_ms, to_ms, lot)
         view.promised[number] = name
         line.owed.remove(request.rank, stand.tenant, stand.order)
-        view.shares.add(stand.tenant, request.milli_cards)
+        if lot:
+            view.shares.add(stand.tenant, request.milli_cards)
         if lot is None:
             view.unable[name] = None
         order = view.order.setdefault(kind, [])
@@ -131,7 +132,8 @@ class Scheduling:
         del view.promised[promise.whose]
         line = view.lines[promise.kind]
         stand = line.stands[name]
-        view.shares.add(stand.tenant, -line.requests[stand.number].milli_cards)
+        if promise.lot:
+            view.shares.add(stand.tenant, -line.requests[stand.number].milli_cards)
         order = view.order[promise.kind]
         del order[bisect_left(order, promise.whose)]
         if promise.lot:

@@ -66,8 +66,9 @@ class Book:
                 self._hidden.append((turn.rank, turn.tenant))
                 continue
             left -= 1
-            self.share(turn.tenant, request.milli_cards)
             self._promise(turn.job, self._minded(request))
+            if turn.job in self.promises and self.promises[turn.job].lot:
+                self.share(turn.tenant, request.milli_cards)
             self.promise_again()
 
     def is_ready(self, promise: Promise) -> bool:
