@@ -83,7 +83,10 @@ def test_an_elastic_job_starts_as_large_as_its_quota_lets_it() -> None:
 
 
 def test_d6_a1_a_job_that_cannot_be_placed_is_charged_nothing() -> None:
-    cluster = cluster_of(*(ev.NodeJoined(f"n{n}", "cpu", 1) for n in range(8)))
+    cluster = cluster_of(
+        *(ev.NodeJoined(f"n{n}", "cpu", 1) for n in range(8)), ev.NodeJoined("big", "cpu", 8)
+    )
+    cluster.ask(rq.CordonNode("big"))
     cluster.ask(rq.SetQuota("ann", guaranteed=8 * CARD))
     cluster.submit("block", cards=8, shape=Shape(member=8 * CARD))
     cluster.after(SECOND_MS)

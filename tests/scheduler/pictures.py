@@ -233,7 +233,7 @@ class Scene:
 
 
 def _starts(plan: Plan) -> Any:
-    """What of a plan must not depend on what was proven: all but promises, which come forward as time goes."""
+    """What of a plan must not depend on what was proven; promises may come forward as time goes."""
     return plan.places, plan.unpaid
 
 
@@ -246,3 +246,13 @@ def queue(scene: Scene, text: str) -> Scene:
         low, _, high = wants.partition("-")
         scene.ask(job, int(low), int(high or low), float(minutes or 60), tenant or "ann")
     return scene
+
+
+def insides_of(state: State) -> Any:
+    """All of a state that can be seen, what is derived included, to compare before and after."""
+    spaces = {
+        kind: [array.tolist() for array in (space.node, space.card, space.when, space.slot, space.stock)]
+        for kind, space in state.spaces.items()
+    }
+    lines = {kind: dict(line.stands) for kind, line in state.view.lines.items()}
+    return state.snapshot(), spaces, lines, list(state.view.shares.has), dict(state.view.promises)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -58,23 +57,25 @@ def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Re
             causes.append(Cause("queue", f"{_counted(ahead, 'job stands', 'jobs stand')} before it."))
     if space is None:
         causes.append(Cause("cards", f"There is no node with {spec.kind} cards."))
-    elif line and stand:
+    elif line and stand and not spec.reservation:
         sight = Sight(space, line.requests[stand.number], now_ms, promise)
         if not sight.fits():
             causes += _of_cards(view, spec, sight, promised_ms)
             change = changes.smallest(view, spec, sight, lambda milli_cards: not lacks(milli_cards))
-        elif not causes:
-            causes.append(Cause("promise", "Others may need the cards it was promised until then."))
     short = lacks(spec.cards_min)
     if short:
         amount = format_yuan(-(-short // _SHOWN) * _SHOWN)
         change = change if causes else f"Top up {amount} or more."
         causes.append(Cause("wallet", f"The wallet is {amount} short of the shortest lease."))
     if line and stand and space:
-        found = limits.causes(
-            view.limits, view.bookings, space, spec.tenant, line.requests[stand.number], now_ms
-        )
+        request = line.requests[stand.number]
+        found = limits.causes(view.limits, view.bookings, space, spec.tenant, request, now_ms)
         causes += [Cause(*cause) for cause in found]
+        change = change if all(code == "resources" for code, _ in found) else ""
+        if not causes:
+            causes.append(
+                Cause("promise", "Its cards are not kept together for it before its promised start.")
+            )
     return Reason(tuple(causes), change, promised_ms)
 
 
@@ -118,9 +119,7 @@ def _of_cards(view: View, spec: JobSpec, sight: Sight, promised_ms: int) -> Iter
     block = _block(sight)
     text = f"It needs {_counted(need, f'{spec.kind} card')} at once; {', '.join(parts)}{block}."
     yield Cause("cards", text)
-    resources = _short_resources(view, spec, sight)
-    yield from resources
-    if free >= need and not resources:
+    if free >= need and not sight.fits(replace(request, need=())):
         yield _of_shape(sight)
     whole = view.whole(spec.kind)
     never = whole.never(request) if whole else ""
@@ -179,29 +178,6 @@ def _of_shape(sight: Sight) -> Cause:
         return Cause("block", f"All must lie in one {names[rule.require]}.")
     return Cause("shape", "The free cards do not lie as it asks.")
 
-
-def _short_resources(view: View, spec: JobSpec, sight: Sight) -> list[Cause]:
-    """What else is lacking on the nodes that have cards: each thing that alone keeps it from starting."""
-    request, space = sight.request, sight.space
-    bare = replace(request, need=())
-    room = sight.room(bare)
-    if not any(request.need) or room.sum() < request.least:
-        return []
-    names = {row: name for name, row in space.stocks.items()}
-    causes: list[Cause] = []
-    for row, need in enumerate(request.need):
-        only = tuple(need if other == row else 0 for other in range(row + 1))
-        if need and not sight.fits(replace(request, need=only)):
-            most = int(np.where(room > 0, space.stock[row, : space.size], 0).max(initial=0))
-            what = _RESOURCES.get(names[row], names[row])
-            text = f"Too little {what}: each member needs {need} of it, and nodes with free cards have {most}"
-            causes.append(Cause(names[row], f"{text} at most."))
-    if not causes and not sight.fits() and sight.fits(bare):
-        causes.append(Cause("resources", "No nodes with free cards have enough of all it needs beside them."))
-    return causes
-
-
-_RESOURCES = {"cpu": "CPU (thousandths of a core)", "memory": "memory (MB)"}
 
 _SHOWN = 100
 """Micro-yuan in the last digit that is shown: what is asked for is rounded up to it, so that it is enough."""
