@@ -82,10 +82,19 @@ def nothing_more_can_be_decided(state: State) -> None:
     plan, memo = decide(state.view, {}, state.now_ms)
     assert not plan.places, f"left undone: {plan}"
     assert not plan.unpaid, f"left undone: {plan}"
+    gains = any(is_limited(state, promise.job) for promise in plan.promises)  # who had none moves others
     for promise in plan.promises:  # as time passes one may come forward that could not before
-        assert 0 < promise.at_ms <= state.view.promises[promise.job].at_ms, (plan, state.view.promises)
+        known = state.view.promises[promise.job]
+        assert gains or 0 < promise.at_ms <= known.at_ms, (plan, state.view.promises)
     assert decide(state.view, memo, state.now_ms)[0] == plan
     assert insides(state) == before, "to decide has changed the state"
+
+
+def is_limited(state: State, job: str) -> bool:
+    """Whether no start is promised to a job, which may be for want of something that is no card."""
+    known = state.view.promises[job]
+    line = state.view.lines[known.kind]
+    return known.lot is None and state.view.limits.binds(line.requests[line.stands[job].number])
 
 
 def insides(state: State) -> Any:

@@ -3,19 +3,30 @@
 from typing import Any
 
 import pytest
-from tests.cluster import Cluster, fold
+from tests.cluster import NOON, Cluster, fold
 from tests.control.laws import Auditor
 from tests.hall import Fate
 
 from starverse.control.requests import PRICE_MAX, TOP_UP_MAX
 from starverse.model import events as ev
 from starverse.model import requests as rq
-from starverse.model.job import JobSpec, Work
-from starverse.model.units import CARD, CARDS_MAX, HOUR_MS, SECOND_MS, YUAN
+from starverse.model.job import JobSpec, Shape, Work
+from starverse.model.reservation import Reservation
+from starverse.model.units import CARD, CARDS_MAX, DAY_MS, HOUR_MS, SECOND_MS, YUAN
 
 
 def spec(job: str = "new", **given: Any) -> JobSpec:
     return JobSpec(**({"job": job, "tenant": "ann"} | given))
+
+
+def reserve(**given: Any) -> rq.Reserve:
+    """Ask for all of node a in twenty days."""
+    times = {"from_ms": NOON + 20 * DAY_MS, "to_ms": NOON + 21 * DAY_MS}
+    return rq.Reserve(
+        Reservation(
+            **({"name": "new", "tenant": "ann", "kind": "cpu", "milli_cards": 4 * CARD} | times | given)
+        )
+    )
 
 
 @pytest.fixture
@@ -33,6 +44,9 @@ def cluster() -> Cluster:
     cluster.node("b", cards=1, kind="h200")
     cluster.tenant("bob")
     cluster.submit("poor", tenant="bob", kind="h200")
+    cluster.ask(reserve(name="mine", from_ms=NOON + 99 * DAY_MS, to_ms=NOON + 100 * DAY_MS))
+    cluster.ask(rq.SetQuota("team"))
+    cluster.ask(rq.SetQuota("mate", "team"))
     cluster.after(SECOND_MS)
     return cluster
 
@@ -57,6 +71,13 @@ REFUSED: list[tuple[str, rq.Request, str]] = [
     ("fewer than no retries", rq.SubmitJob(spec(retries=-1)), "retries"),
     ("to stop what is over", rq.StopJob("over"), "ended already"),
     ("to stop what never was", rq.StopJob("never"), "ended already"),
+    ("B7: a job for cards of a kind that never was", rq.SubmitJob(spec(kind="none")), "no 'none' cards"),
+    ("B7: a gang larger than all nodes together",
+     rq.SubmitJob(spec(cards_min=900 * CARD, cards_max=900 * CARD)), "never fits"),
+    ("D3: so many cards that they would overflow", rq.SubmitJob(spec(cards_min=1 << 62, cards_max=1 << 62)),
+     "asks for"),
+    ("J4: a share that is no number", rq.SubmitJob(spec(price=float("nan"))), "not whole"),
+    ("J4: cards that are no number", rq.SubmitJob(spec(cards_min=float("nan"))), "not whole"),
     ("to resume what runs", rq.ResumeJob("runs"), "not paused"),
     ("to resume what waits", rq.ResumeJob("waits"), "not paused"),
     ("to resume what never was", rq.ResumeJob("never"), "not paused"),
@@ -67,6 +88,27 @@ REFUSED: list[tuple[str, rq.Request, str]] = [
     ("to shoot at a run that starts", rq.InjectFault("starts.0", 0), "not running"),
     ("to shoot at a rank that is not there", rq.InjectFault("runs.0", 2), "no rank 2"),
     ("to shoot at a rank below all", rq.InjectFault("runs.0", -1), "no rank -1"),
+    ("a quota under nobody", rq.SetQuota("ann", "nobody"), "no quota of nobody"),
+    ("a quota under itself", rq.SetQuota("team", "team"), "cannot be its parent"),
+    ("a quota under one of its own", rq.SetQuota("team", "mate"), "cannot be its parent"),
+    ("a quota of less than nothing", rq.SetQuota("ann", guaranteed=-1), "must guarantee"),
+    ("a quota of more than there is", rq.SetQuota("ann", guaranteed=1 << 62), "must guarantee"),
+    ("a weight below nothing", rq.SetQuota("ann", weight=-1), "weight must be"),
+    ("to borrow less than nothing", rq.SetQuota("ann", borrow_max=-2), "or -1 for none"),
+    ("licences below nothing", rq.SetLicences("cad", -1), "cannot be -1"),
+    ("power below nothing", rq.SetBudget("r1", -2), "from 0 to"),
+    ("a need below nothing", rq.SubmitJob(spec(shape=Shape(milli_cpu=-1))), "out of bounds"),
+    ("fewer licences than none", rq.SubmitJob(spec(shape=Shape(licences=(("a", -1),)))), "out of bounds"),
+    ("a reservation of nobody", reserve(tenant="eve"), "no wallet of tenant eve"),
+    ("a reservation that is there", reserve(name="mine"), "is a reservation mine already"),
+    ("more than is free", reserve(milli_cards=5 * CARD), "To be had: 4 cards at the time asked."),
+    ("a reservation of no cards there are", reserve(kind="none"), "There are not so many cards"),
+    ("a reservation that has been", reserve(from_ms=1, to_ms=2), "would be over already"),
+    ("to cancel what is not booked", rq.CancelReservation("yours"), "no reservation yours"),
+    ("a job inside of nothing", rq.SubmitJob(spec(reservation="yours")), "no reservation yours"),
+    ("a job inside what others booked", rq.SubmitJob(spec(tenant="bob", reservation="mine")), "tenant bob"),
+    ("a job too large", rq.SubmitJob(spec(cards_min=9_000, cards_max=9_000, reservation="mine")), "never"),
+    ("a level that is none", rq.SubmitJob(spec(shape=Shape(apart="x", apart_level="row"))), "no level 'row'"),
 ]  # fmt: skip
 
 
@@ -90,7 +132,6 @@ TAKEN: list[tuple[str, rq.Request, list[type[ev.Event]]]] = [
     ("a price", rq.SetPrice("cpu", PRICE_MAX, 0), [ev.PriceSet]),
     ("a price of nothing", rq.SetPrice("cpu", 0, 0), [ev.PriceSet]),
     ("a job", rq.SubmitJob(spec(cards_min=4 * CARD, cards_max=4 * CARD)), [ev.JobSubmitted]),
-    ("a job that can start at once", rq.SubmitJob(spec(kind="none")), [ev.JobSubmitted]),
     ("to stop what waits", rq.StopJob("waits"), [ev.JobStopAsked, ev.JobEnded]),
     ("to stop what runs", rq.StopJob("runs"), [ev.JobStopAsked, ev.RunStopAsked]),
     ("to stop what starts", rq.StopJob("starts"), [ev.JobStopAsked, ev.RunStopAsked]),
@@ -100,6 +141,13 @@ TAKEN: list[tuple[str, rq.Request, list[type[ev.Event]]]] = [
     ("to drain", rq.CordonNode("a", drain=True), [ev.NodeCordoned, ev.RunStopAsked, ev.RunStopAsked]),
     ("to uncordon", rq.UncordonNode("a"), [ev.NodeUncordoned]),
     ("to shoot at a rank", rq.InjectFault("runs.0", 1, "op"), [ev.FaultInjected]),
+    ("a quota", rq.SetQuota("ann", "team", 2, 5 * CARD, 0, 3 * CARD, "op"), [ev.QuotaSet]),
+    ("licences", rq.SetLicences("cad", 0), [ev.LicencesSet]),
+    ("a reservation", reserve(), [ev.ReservationMade]),
+    ("to cancel a reservation", rq.CancelReservation("mine", "op"), [ev.ReservationEnded]),
+    ("a job inside", rq.SubmitJob(spec(reservation="mine")), [ev.JobSubmitted]),
+    ("a budget", rq.SetBudget("r1", 0), [ev.BudgetSet]),
+    ("no budget any more", rq.SetBudget("r1", -1), [ev.BudgetSet]),
 ]
 
 

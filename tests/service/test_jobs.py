@@ -80,8 +80,13 @@ def test_why_tells_every_cause_and_what_would_help(place: Place, ann: Actor, bob
     assert why.phase == "waiting"
     assert why.text == "It needs 2 cpu cards at once; 1 is free."
     assert why.change == "It would start now with 1 card."
+    assert why.promised_ms is not None
+    assert why.promised_ms > place.platform.now_ms()
     behind = submit(place, ann, 1).job
-    assert [cause.code for cause in jobs.why(place.platform, ann, behind).causes] == ["queue"]
+    place.until(lambda: jobs.why(place.platform, ann, behind).promised_ms is not None)
+    causes = jobs.why(place.platform, ann, behind).causes
+    assert [cause.code for cause in causes] == ["queue", "cards"]
+    assert "0 are free, 1 kept for promised starts in" in causes[1].text
 
 
 def test_a_paused_job_says_why_and_goes_on(place: Place, ann: Actor) -> None:

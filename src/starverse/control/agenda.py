@@ -27,6 +27,7 @@ class Agenda:
     def __init__(self, state: State, terms: LeaseTerms) -> None:
         self._runs = state.runs
         self._delayed = state.delayed
+        self._turns = state.scheduling.turns
         now_ms = state.truth.heard_ms
         self._line: deque[tuple[int, str]] = deque()
         self._heap: list[tuple[int, str]] = [(_midnight_after(now_ms), MIDNIGHT)]
@@ -51,8 +52,9 @@ class Agenda:
         if first[1] not in self._runs:
             first = self._first = self._earliest()
         at_ms = first[0] if first[1] or self._runs else None
-        if self._delayed and (at_ms is None or self._delayed[0][0] < at_ms):
-            return self._delayed[0][0]
+        for others in (self._delayed, self._turns):
+            if others and (at_ms is None or others[0][0] < at_ms):
+                at_ms = others[0][0]
         return at_ms
 
     def _earliest(self) -> tuple[int, str]:

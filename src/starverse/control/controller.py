@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from starverse.control import rules
+from starverse.control import reserving, rules
 from starverse.control.agenda import MIDNIGHT, Agenda
 from starverse.control.ports import Asked, Journal, Taken, World
 from starverse.control.requests import answer
@@ -95,6 +95,8 @@ class Controller:
             self._do_what_is_due(now_ms)
         if view.stirred:
             view.stirred = False
+            if state.scheduling.doubtful:
+                self._record_all(reserving.mended(state, now_ms))
             plan, self._memo = decide(view, self._memo, now_ms)
             if plan is not NOTHING:
                 self._commit(plan, now_ms)
@@ -178,6 +180,8 @@ class Controller:
                 self._record_all(rules.due(state, run, at_ms, now_ms, self._terms))
                 self._agenda.add(max(rules.wake_of(state, run, self._terms), now_ms + 1), subject)
         state.release(now_ms)
+        if state.view.bookings:
+            self._record_all(reserving.due(state, now_ms, self._terms))
 
     def _commit(self, plan: Plan, now_ms: int) -> None:
         """Make the decisions true. The state is the one they were made on, so none of them can be stale."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from starverse.control import rules
+from starverse.control import reserving, rules
 from starverse.control.state import State
 from starverse.model import events as ev
 from starverse.model import requests as rq
@@ -12,6 +12,7 @@ from starverse.model.errors import NotFound, Refused
 from starverse.model.units import CARD, CARDS_MAX, YUAN, format_yuan
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms
+from starverse.scheduler import asked
 
 TOP_UP_MAX = 1_000_000_000 * YUAN
 """What is above is a slip of the keyboard, and all wallets together stay far below 2^63 micro-yuan."""
@@ -19,9 +20,14 @@ TOP_UP_MAX = 1_000_000_000 * YUAN
 PRICE_MAX = 1_000_000 * YUAN
 """A card-hour that costs more is a slip of the keyboard."""
 
+WEIGHT_MAX = 1_000_000
+
+BUDGET_MAX_MW = 10**13
+"""Ten gigawatts: what is above is a slip of the keyboard."""
+
 
 def answer(state: State, request: rq.Request, now_ms: int, terms: LeaseTerms) -> Iterable[ev.Event]:
-    """The events a request leads to. Raises NotFound or Refused before the first of them, or not at all."""
+    """The events a request leads to. Raises NotFound, BadInput or Refused before the first, or not at all."""
     return _ANSWERS[type(request)](state, request, now_ms, terms)
 
 
@@ -54,12 +60,9 @@ def _submit(state: State, ask: rq.SubmitJob, now_ms: int, terms: LeaseTerms) -> 
         raise Refused(f"Job {spec.job} was submitted already.")
     if ledger.WALLET + spec.tenant not in state.accounts:
         raise NotFound(f"There is no wallet of tenant {spec.tenant}.")
-    if not CARD <= spec.cards_min <= spec.cards_max <= CARDS_MAX * CARD:
-        raise Refused(f"Job {spec.job} asks for {spec.cards_min} to {spec.cards_max} milli-cards.")
-    if spec.cards_min % CARD or spec.cards_max % CARD:
-        raise Refused(f"Job {spec.job} asks for a part of a card; only whole ones can be had.")
-    if spec.price < 0 or spec.retries < 0 or spec.time_limit_ms <= 0:
-        raise Refused(f"Job {spec.job} has a negative price, too few retries or no time.")
+    asked.check(spec, state.view)
+    if spec.reservation:
+        reserving.check_inside(state, spec)
     return (ev.JobSubmitted(spec),)
 
 
@@ -98,6 +101,35 @@ def _uncordon(state: State, ask: rq.UncordonNode, now_ms: int, terms: LeaseTerms
     yield ev.NodeUncordoned(ask.node, ask.by)
 
 
+def _set_quota(state: State, ask: rq.SetQuota, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    quotas = state.view.limits.quotas
+    if ask.parent and ask.parent not in quotas.places:
+        raise NotFound(f"There is no quota of {ask.parent}.", "Set that of the parent first.")
+    if ask.parent and (ask.tenant == ask.parent or quotas.is_below(ask.parent, ask.tenant)):
+        raise Refused(f"{ask.parent} lies under {ask.tenant}, so it cannot be its parent.")
+    if not 0 <= ask.weight <= WEIGHT_MAX:
+        raise Refused(f"A weight must be from 0 to {WEIGHT_MAX:,}.")
+    if not 0 <= ask.guaranteed <= CARDS_MAX * CARD:
+        raise Refused(f"A quota must guarantee from 0 to {CARDS_MAX:,} cards.")
+    if min(ask.borrow_max, ask.lend_max) < -1:
+        raise Refused("A limit to borrowing or lending must be 0 or more, or -1 for none.")
+    yield ev.QuotaSet(
+        ask.tenant, ask.parent, ask.weight, ask.guaranteed, ask.borrow_max, ask.lend_max, ask.by
+    )
+
+
+def _set_licences(state: State, ask: rq.SetLicences, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    if ask.count < 0:
+        raise Refused(f"There cannot be {ask.count} of a licence.")
+    yield ev.LicencesSet(ask.name, ask.count, ask.by)
+
+
+def _set_budget(state: State, ask: rq.SetBudget, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    if not -1 <= ask.milliwatts <= BUDGET_MAX_MW:
+        raise Refused(f"A budget must be from 0 to {BUDGET_MAX_MW:,} milliwatts, or -1 for none.")
+    yield ev.BudgetSet(ask.feed, ask.milliwatts, ask.by)
+
+
 def _inject(state: State, ask: rq.InjectFault, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
     run = state.runs.get(ask.run)
     if run is None or not run.started_ms:
@@ -118,4 +150,9 @@ _ANSWERS: dict[type, Callable[[State, Any, int, LeaseTerms], Iterable[ev.Event]]
     rq.CordonNode: _cordon,
     rq.UncordonNode: _uncordon,
     rq.InjectFault: _inject,
+    rq.SetQuota: _set_quota,
+    rq.SetLicences: _set_licences,
+    rq.SetBudget: _set_budget,
+    rq.Reserve: reserving.reserve,
+    rq.CancelReservation: reserving.cancel,
 }

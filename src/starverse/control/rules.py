@@ -147,7 +147,13 @@ def ended(state: State, run: Run, event: ev.RunEnded, now_ms: int) -> Iterator[e
         if end_ms == event.happened_ms
         else ev.RunEnded(event.run, end_ms, event.how, event.code, event.rank, event.text)
     )
-    yield ev.JobEnded(run.job, "done") if is_done else _next(job, run, event, fault, now_ms)
+    inside = job.spec.reservation
+    if is_done:
+        yield ev.JobEnded(run.job, "done")
+    elif inside and inside not in state.truth.reservations and not job.stop_asked:
+        yield ev.JobEnded(run.job, "expired", f"its reservation {inside} is no more")
+    else:
+        yield _next(job, run, event, fault, now_ms)
     if state.paused.get(run.tenant):
         yield from wallet_grew(state, run.tenant)
 
@@ -219,7 +225,16 @@ def wake_of(state: State, run: Run, terms: LeaseTerms) -> int:
         due_ms = min(due_ms, run.placed_ms + MIN_RUN_MS)
     if run.started_ms:
         due_ms = min(due_ms, run.started_ms + job.spec.time_limit_ms - job.ran_ms)
+    if job.spec.reservation:
+        due_ms = min(due_ms, _leaves_ms(state, run, job))
     return due_ms
+
+
+def _leaves_ms(state: State, run: Run, job: Job) -> int:
+    """When a run inside a reservation must be told to leave, to be gone when its window is over."""
+    booking = state.view.bookings.get(job.spec.reservation)
+    window = booking.window(run.placed_ms) if booking else None
+    return window[1] - state.view.terms.grace_ms if window else state.now_ms
 
 
 def due(state: State, run: Run, at_ms: int, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
@@ -229,6 +244,9 @@ def due(state: State, run: Run, at_ms: int, now_ms: int, terms: LeaseTerms) -> I
     job = state.jobs[run.job]
     if run.started_ms and now_ms >= run.started_ms + job.spec.time_limit_ms - job.ran_ms:
         yield stop(run, "time-limit", now_ms, terms)
+        return
+    if job.spec.reservation and now_ms >= _leaves_ms(state, run, job):
+        yield stop(run, "reservation", now_ms, terms)
         return
     if at_ms in (run.lease_until_ms - terms.window_ms // 2, run.lease_until_ms - terms.leaving_ms):
         yield from _renewed(state, run, now_ms, terms)

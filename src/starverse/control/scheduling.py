@@ -2,14 +2,18 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import heappop, heappush
 
 from starverse.model.allocation import Share, card_count
-from starverse.model.events import LayoutSet, Promised
+from starverse.model.events import LayoutSet, Promised, QuotaSet, ReservationMade
 from starverse.model.job import JobSpec
 from starverse.model.units import CARD
 from starverse.money.lease import LeaseTerms
+from starverse.scheduler.bookings import Booking
+from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, whose
 from starverse.scheduler.preempt import Running
+from starverse.scheduler.quotas import Quota
 from starverse.scheduler.space import Lot, Space
 from starverse.scheduler.view import Promise, View, Waiting
 
@@ -24,6 +28,12 @@ class Scheduling:
         self.layout = layout
         self._runs: dict[str, tuple[Space, Lot, int, int]] = {}
         """Where each run is: its space, its cards, its tenant's number and its milli-cards."""
+        self.turns: list[tuple[int, int, str]] = []
+        """When a window of each booking begins or ends next, a heap; some are no more."""
+        self.opened: list[str] = []
+        """Bookings of which a window opened: runs that took longer than was thought may still be there."""
+        self.doubtful = False
+        """Whether a booking may have lost cards, or get some back."""
         self._absent: dict[str, Space] = {}
         """Of kinds that jobs wait for and no node has."""
 
@@ -43,7 +53,9 @@ class Scheduling:
         if space is None:
             space = view.spaces[kind] = self._absent.pop(kind, Space(self.layout))
         view.stirred = True
+        view.wholes.pop(kind, None)
         space.join(name, healthy, is_open, place, at, stock)
+        self.doubtful = bool(view.bookings)
 
     def wait(self, name: str, spec: JobSpec, order: int, left_ms: int, again: bool) -> None:
         """A job waits for cards."""
@@ -58,6 +70,12 @@ class Scheduling:
         if space is None:  # jobs may wait for cards that are still to come
             space = self._absent.setdefault(spec.kind, Space(self.layout))
         line.add(name, spec, order, view.shares.of(spec.tenant), left_ms, again, space)
+
+    def ran_before(self, name: str, shares: Sequence[Share]) -> None:
+        """A job that waits again had these cards."""
+        spec = self.view.jobs[name].spec
+        if spec.kind in self.view.spaces:
+            self.view.lines[spec.kind].before[name] = self.view.spaces[spec.kind].lot(shares)
 
     def leave(self, name: str) -> None:
         """A job waits no more, and what was promised to it is void."""
@@ -85,9 +103,15 @@ class Scheduling:
         number = whose(request, stand.order)
         view.promises[name] = Promise(name, kind, number, promised.at_ms, to_ms, lot)
         view.promised[number] = name
+        line.owed.remove(request.rank, stand.tenant, stand.order)
+        view.shares.add(stand.tenant, request.milli_cards)
+        if lot is None:
+            view.unable[name] = None
         order = view.order.setdefault(kind, [])
         insort(order, number)
         if order[0] == number:  # whoever is first may have what nobody else may
+            view.stirred = True
+        if view.unable and self._may_gain(line):
             view.stirred = True
         if lot:
             space.claim(lot, promised.at_ms, to_ms, number)
@@ -95,15 +119,81 @@ class Scheduling:
                 space.touch(lot)
                 view.stirred = True
 
+    def _may_gain(self, line: Line) -> bool:
+        """Whether a job that a limit kept from any promise may have one now that others have moved."""
+        stands = (line.stands.get(job) for job in self.view.unable)
+        return any(stand and self.view.limits.binds(line.requests[stand.number]) for stand in stands)
+
     def _let_go(self, name: str) -> None:
         view = self.view
         promise = view.promises.pop(name)
+        view.unable.pop(name, None)
         del view.promised[promise.whose]
+        line = view.lines[promise.kind]
+        stand = line.stands[name]
+        view.shares.add(stand.tenant, -line.requests[stand.number].milli_cards)
         order = view.order[promise.kind]
         del order[bisect_left(order, promise.whose)]
         if promise.lot:
             view.spaces[promise.kind].unclaim(promise.lot, promise.whose)
             view.stirred = True
+
+    def quota(self, quota: QuotaSet) -> None:
+        """A tenant has a quota from now on."""
+        view = self.view
+        view.limits.set_quota(
+            quota.tenant, Quota(quota.parent, quota.guaranteed, quota.borrow_max, quota.lend_max)
+        )
+        view.shares.weigh(quota.tenant, quota.weight)
+        view.shares.guarantee(quota.tenant, quota.guaranteed)
+        view.stirred = True
+
+    def licences(self, name: str, count: int) -> None:
+        """There are so many of a licence."""
+        self.view.limits.set_licences(name, count)
+        self.view.stirred = True
+
+    def budget(self, feed: str, milliwatts: int) -> None:
+        """A feed gives so much at most."""
+        self.view.limits.set_budget(feed, milliwatts)
+        self.view.stirred = True
+
+    def reserve(self, made: ReservationMade, now_ms: int) -> None:
+        """A reservation holds these cards from now on, or others than before."""
+        view, name = self.view, made.reservation.name
+        self.unreserve(name)
+        space = view.spaces[made.reservation.kind]
+        lot = space.lot(made.shares)
+        booking = view.bookings[name] = Booking(made.reservation, made.number, space, lot, made.windows)
+        booking.claim(now_ms)
+        heappush(self.turns, (booking.next_ms(now_ms), made.number, name))
+        self.opened.append(name)
+
+    def unreserve(self, name: str) -> None:
+        """A reservation is no more."""
+        booking = self.view.bookings.pop(name, None)
+        if booking:
+            booking.space.unclaim(booking.lot, -booking.number)
+        self.view.stirred = True
+
+    def turn_pages(self, now_ms: int) -> None:
+        """Open and close the windows whose time has come."""
+        while self.turns and self.turns[0][0] <= now_ms:
+            _, number, name = heappop(self.turns)
+            booking = self.view.bookings.get(name)
+            if booking and booking.number == number:
+                booking.claim(now_ms)
+                booking.space.touch(booking.lot)
+                self.view.stirred = True
+                self.opened.append(name)
+                if booking.window(now_ms):
+                    heappush(self.turns, (booking.next_ms(now_ms), number, name))
+
+    def ends_ms(self, spec: JobSpec, begins_ms: int, left_ms: int) -> int:
+        """When a run ends at the latest: with the time it has left, and within its booking."""
+        booking = self.view.bookings.get(spec.reservation)
+        window = booking.window(begins_ms) if booking else None
+        return min(begins_ms + left_ms, window[1]) if window else begins_ms + left_ms
 
     def run_placed(self, run: str, spec: JobSpec, shares: Sequence[Share], ends_ms: int) -> int:
         """A run has cards, until then at the latest; returns its milli-cards."""
@@ -115,6 +205,7 @@ class Scheduling:
         tenant = view.shares.of(spec.tenant)
         view.shares.add(tenant, milli_cards)
         self._runs[run] = space, lot, tenant, milli_cards
+        view.limits.take(run, Charge(spec.tenant, spec.shape, space, lot))
         return milli_cards
 
     def yields(self, run: Running, kind: str) -> None:
@@ -134,6 +225,8 @@ class Scheduling:
         for runs in self.view.yielding.values():
             runs.pop(run, None)
         space.give(lot)
+        self.view.limits.give(run)
+        self.doubtful = bool(self.view.bookings)
         shares = self.view.shares
         shares.add(tenant, -milli_cards)
         shares.use(tenant, milli_cards * ran_ms)

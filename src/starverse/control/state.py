@@ -6,6 +6,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from starverse.control.scheduling import Scheduling
 from starverse.control.truth import Job, Node, Run, Truth
@@ -35,6 +36,7 @@ class State:
         self.paused: dict[str, dict[str, None]] = {}
         self.scheduling = Scheduling(self.jobs, self.accounts, terms or LeaseTerms(), truth.layout)
         self.view = self.scheduling.view
+        self.view.nodes = truth.nodes
         self.spaces = self.view.spaces
         self.folds: dict[type, Callable[[Any], None]] = {
             getattr(ev, name[1:]): getattr(self, name)
@@ -43,9 +45,11 @@ class State:
         for node in truth.nodes.values():
             self._open_or_close(node)
         self.scheduling.view.shares.load(truth.used, truth.used_step)
+        self._load_limits(truth)
         for run in truth.runs.values():
             job = truth.jobs[run.job]
-            ends_ms = (run.started_ms or run.placed_ms) + self._left_ms(job)
+            begins_ms = run.started_ms or run.placed_ms
+            ends_ms = self.scheduling.ends_ms(job.spec, begins_ms, self._left_ms(job))
             if run.stop_why:
                 ends_ms = run.kill_at_ms
             self.scheduling.run_placed(run.run, job.spec, run.shares, ends_ms)
@@ -58,6 +62,16 @@ class State:
                 self.paused.setdefault(job.spec.tenant, {})[name] = None
         for promised in truth.promises.values():
             self.scheduling.promise(promised, self.now_ms)
+
+    def _load_limits(self, truth: Truth) -> None:
+        for quota in truth.quotas.values():
+            self.scheduling.quota(quota)
+        for name, count in truth.licences.items():
+            self.scheduling.licences(name, count)
+        for feed, milliwatts in truth.budgets.items():
+            self.scheduling.budget(feed, milliwatts)
+        for made in truth.reservations.values():
+            self.scheduling.reserve(made, self.now_ms)
 
     @classmethod
     def load(cls, snapshot: bytes, terms: LeaseTerms | None = None) -> "State":
@@ -83,6 +97,7 @@ class State:
 
     def release(self, now_ms: int) -> None:
         """Put the jobs whose waiting time is over into their queues."""
+        self.scheduling.turn_pages(now_ms)
         while self.delayed and self.delayed[0][0] <= now_ms:
             _, name = heappop(self.delayed)
             job = self.jobs.get(name)
@@ -101,6 +116,8 @@ class State:
     def _stand_in_line(self, name: str, job: Job) -> None:
         """Let a job wait for cards, at the place that its order gives it."""
         self.scheduling.wait(name, job.spec, job.order, self._left_ms(job), job.attempts > 0)
+        if job.before:
+            self.scheduling.ran_before(name, job.before)
 
     def _leave_queue(self, name: str) -> None:
         self.truth.promises.pop(name, None)
@@ -115,7 +132,9 @@ class State:
         if run.stop_why:
             return
         begins_ms = run.started_ms or run.placed_ms
-        self.scheduling.run_ends(run.run, begins_ms + self._left_ms(self.jobs[run.job]))
+        job = self.jobs[run.job]
+        ends_ms = self.scheduling.ends_ms(job.spec, begins_ms, self._left_ms(job))
+        self.scheduling.run_ends(run.run, ends_ms)
 
     def _move(self, name: str, job: Job, event: str) -> None:
         phase = PHASE_AFTER[event].get(job.phase)
@@ -127,6 +146,7 @@ class State:
         is_open = not (node.cordoned or node.lost)
         stock = (("cpu", node.milli_cpu), ("memory", node.memory_mb), *node.resources)
         self.scheduling.node(node.node, node.kind, healthy, is_open, node.place, node.at, stock)
+        self.view.limits.power.node(node.node, node.feeds, node.card_mw)
 
     # -- people -------------------------------------------------------------------------------------------
 
@@ -137,6 +157,38 @@ class State:
         dated = self.truth.prices.setdefault(event.kind, [])
         dated[:] = [row for row in dated if row[0] != event.from_ms]  # the last word for a date counts
         insort(dated, (event.from_ms, event.price))
+
+    def _QuotaSet(self, event: ev.QuotaSet) -> None:
+        self.truth.quotas[event.tenant] = event
+        self.scheduling.quota(event)
+
+    def _LicencesSet(self, event: ev.LicencesSet) -> None:
+        self.truth.licences[event.name] = event.count
+        self.scheduling.licences(event.name, event.count)
+
+    def _BudgetSet(self, event: ev.BudgetSet) -> None:
+        self.truth.budgets.pop(event.feed, None)
+        if event.milliwatts >= 0:
+            self.truth.budgets[event.feed] = event.milliwatts
+        self.scheduling.budget(event.feed, event.milliwatts)
+
+    def _ReservationMade(self, event: ev.ReservationMade) -> None:
+        self.truth.reserved = event.number
+        self.truth.reservations[event.reservation.name] = event
+        self.scheduling.reserve(event, self.now_ms)
+
+    def _ReservationMoved(self, event: ev.ReservationMoved) -> None:
+        truth, name = self.truth, event.reservation
+        made = truth.reservations[name] = replace(truth.reservations[name], shares=event.shares)
+        truth.missing.pop(name, None)
+        if event.missing:
+            truth.missing[name] = event.missing
+        self.scheduling.reserve(made, self.now_ms)
+
+    def _ReservationEnded(self, event: ev.ReservationEnded) -> None:
+        del self.truth.reservations[event.reservation]
+        self.truth.missing.pop(event.reservation, None)
+        self.scheduling.unreserve(event.reservation)
 
     def _JobSubmitted(self, event: ev.JobSubmitted) -> None:
         spec = event.spec
@@ -175,6 +227,7 @@ class State:
             node = self.nodes[event.node] = Node(event.node, event.kind, event.cards)
             node.place, node.at, node.resources = event.place, event.at, event.resources
             node.milli_cpu, node.memory_mb = event.milli_cpu, event.memory_mb
+            node.feeds, node.card_mw = event.feeds, event.card_mw
         if node.kind != event.kind:
             self.scheduling.node(node.node, node.kind, 0, is_open=False)
             node.kind = event.kind
@@ -222,8 +275,10 @@ class State:
         self._move(run.job, job, "RunEnded")
         assert not run.held, f"run {event.run} ended with {run.held} micro-yuan still held"
         job.run = ""
+        job.before = run.shares
         ran_ms = max(0, event.happened_ms - run.started_ms) if run.started_ms else 0
         job.ran_ms += ran_ms
+        self.view.shares.fade(self.now_ms)
         self.scheduling.run_ended(event.run, ran_ms)
 
     # -- decisions ----------------------------------------------------------------------------------------
@@ -238,8 +293,10 @@ class State:
         job.attempts += 1
         job.run = event.run
         job.why = ""
+        job.before = ()
         shares = event.shares
-        milli_cards = self.scheduling.run_placed(event.run, spec, shares, self.now_ms + self._left_ms(job))
+        ends_ms = self.scheduling.ends_ms(spec, self.now_ms, self._left_ms(job))
+        milli_cards = self.scheduling.run_placed(event.run, spec, shares, ends_ms)
         run = Run(
             event.run,
             event.job,

@@ -21,10 +21,13 @@ class Node(Struct, gc=False):
     milli_cpu: int = 0
     memory_mb: int = 0
     resources: tuple[tuple[str, int], ...] = ()
+    feeds: tuple[str, ...] = ()
+    card_mw: int = 0
 
 
 class Job(Struct, gc=False):
-    """A job that is not over: `order` is its place in the queue, `ran_ms` counts against its time limit."""
+    """A job that is not over: `order` is its place in the queue, `ran_ms` counts against its time limit,
+    `before` are the cards of its last run while it waits again."""
 
     spec: JobSpec
     order: int
@@ -40,6 +43,7 @@ class Job(Struct, gc=False):
     pause: str = ""
     stop_asked: bool = False
     repays: bool = False
+    before: tuple[Share, ...] = ()
 
 
 class Run(Struct, gc=False):
@@ -84,5 +88,13 @@ class Truth(Struct):
     prices: dict[str, list[tuple[int, int]]] = {}
     layout: ev.LayoutSet = ev.LayoutSet(())
     promises: dict[str, ev.Promised] = {}
+    quotas: dict[str, ev.QuotaSet] = {}
+    licences: dict[str, int] = {}
+    budgets: dict[str, int] = {}
+    reservations: dict[str, ev.ReservationMade] = {}
+    missing: dict[str, int] = {}
+    """The milli-cards that reservations lack."""
+    reserved: int = 0
+    """How many reservations there ever were."""
     used: dict[str, int] = {}
     used_step: int = 0

@@ -1,7 +1,7 @@
 """The whole command line: the client's commands, and those that need the server's own rooms."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -21,6 +21,9 @@ Port = Annotated[int | None, typer.Option(help="Port of the API.", show_default=
 ConsolePort = Annotated[
     int | None, typer.Option(help="Port of the console.", show_default="8700", min=1, max=65535)
 ]
+CaseFile = Annotated[
+    Path, typer.Argument(metavar="CASE.toml", show_default=False, help="The case; docs/cases.md says how.")
+]
 BackupFile = Annotated[Path, typer.Argument(help="The backup, one tar file.")]
 
 
@@ -31,7 +34,7 @@ def build() -> typer.Typer:
     journal.command("verify")(_verify)
     operator = App(name="operator", help="Whoever has this machine.")
     operator.command("token")(_operator_token)
-    for command in (up, demo, bench, backup, restore):
+    for command in (up, demo, bench, solve, backup, restore):
         app.command(rich_help_panel="Server")(command)
     app.add_typer(journal, rich_help_panel="Server")
     app.add_typer(operator, rich_help_panel="Server")
@@ -79,6 +82,21 @@ def bench(
     from starverse.main.measure import measure
 
     measure(name, json)
+
+
+def solve(
+    file: CaseFile,
+    json: Annotated[
+        Path | None, typer.Option("--json", help="Write all that was seen to this file.", show_default=False)
+    ] = None,
+    lang: Annotated[
+        Literal["en", "zh"] | None, typer.Option(help="The language.", show_default="that of the terminal")
+    ] = None,
+) -> None:
+    """Play a situation from a file through the scheduler: who runs where, who waits and why."""
+    from starverse.main.solve import solve as play
+
+    play(file, json, lang)
 
 
 def backup(

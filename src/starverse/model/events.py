@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from starverse.model.allocation import Share
 from starverse.model.job import How, JobSpec, Outcome, StopWhy
+from starverse.model.reservation import Reservation
 
 
 class _Event(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -59,6 +60,61 @@ class NodeUncordoned(_Event, frozen=True, tag=True):
     by: str = ""
 
 
+class QuotaSet(_Event, frozen=True, tag=True):
+    """The tenant, under `parent` in the tree ("" at its root), is guaranteed so many milli-cards and has this
+    weight; it may borrow, and must lend, so many at most (-1: any)."""
+
+    tenant: str
+    parent: str = ""
+    weight: int = 1
+    guaranteed: int = 0
+    borrow_max: int = -1
+    lend_max: int = -1
+    by: str = ""
+
+
+class LicencesSet(_Event, frozen=True, tag=True):
+    """There are so many of this licence for the whole cluster."""
+
+    name: str
+    count: int
+    by: str = ""
+
+
+class BudgetSet(_Event, frozen=True, tag=True):
+    """All that hangs on this feed (busbar, rack, row, coolant loop) may draw so much together (-1: any)."""
+
+    feed: str
+    milliwatts: int
+    by: str = ""
+
+
+class ReservationMade(_Event, frozen=True, tag=True):
+    """These cards are booked at all these times (from, to), under a number that is never used again."""
+
+    reservation: Reservation
+    number: int
+    shares: tuple[Share, ...]
+    windows: tuple[tuple[int, int], ...]
+
+
+class ReservationMoved(_Event, frozen=True, tag=True):
+    """Cards of the reservation were lost: it has these now, and `missing` milli-cards too few."""
+
+    reservation: str
+    shares: tuple[Share, ...]
+    missing: int = 0
+    why: str = ""
+
+
+class ReservationEnded(_Event, frozen=True, tag=True):
+    """The reservation is over, or was cancelled."""
+
+    reservation: str
+    why: str = ""
+    by: str = ""
+
+
 class FaultInjected(_Event, frozen=True, tag=True):
     """An operator killed a rank of a run on purpose: the platform answers for what is lost."""
 
@@ -83,7 +139,8 @@ class NodeJoined(_Event, frozen=True, tag=True):
     """A node with so many cards of a kind is there (again).
 
     `place` names the domains it lies in, outermost first, one for each level of the layout; `at` is the
-    position of its domain on the torus. `resources` are counted things beside CPU and memory.
+    position of its domain on the torus. `resources` are counted things beside CPU and memory. `feeds` are the
+    busbar, rack, row and coolant loop it hangs on; a card of it in use draws `card_mw` milliwatts from each.
     """
 
     node: str
@@ -94,6 +151,8 @@ class NodeJoined(_Event, frozen=True, tag=True):
     milli_cpu: int = 0
     memory_mb: int = 0
     resources: tuple[tuple[str, int], ...] = ()
+    feeds: tuple[str, ...] = ()
+    card_mw: int = 0
 
 
 class NodeLost(_Event, frozen=True, tag=True):
@@ -242,6 +301,8 @@ class LeaderChanged(_Event, frozen=True, tag=True):
 
 Event = (
     TenantOpened | PriceSet | JobSubmitted | JobStopAsked | NodeCordoned | NodeUncordoned | FaultInjected
+    | QuotaSet | LicencesSet | BudgetSet
+    | ReservationMade | ReservationMoved | ReservationEnded
     | LayoutSet | NodeJoined | NodeLost | CardHealthChanged
     | RunStarted | RunResumed | CheckpointSaved | RunEnded
     | StartsPromised | RunPlaced | LeaseRenewed | RunStopAsked | JobRequeued | JobPaused | JobEnded

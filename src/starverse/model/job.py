@@ -85,6 +85,7 @@ class Shape(Struct, frozen=True, gc=False, omit_defaults=True):
 class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     """What was asked for; lives across faults and never changes.
 
+    With `reservation` it runs inside that booking only, and leaves when its time is over.
     `cards_min` and `cards_max` are milli-cards; `price` is micro-yuan per card-hour, the one shown at submit.
     """
 
@@ -107,6 +108,7 @@ class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     after: tuple[After, ...] = ()
     earliest_start_ms: int = 0
     shape: Shape = Shape()
+    reservation: str = ""
 
 
 Phase = Literal["waiting", "starting", "running", "stopping", "settling", "paused", "ended"]
@@ -142,7 +144,7 @@ PHASE_AFTER: dict[str, dict[Phase, Phase]] = {
 Outcome = Literal["done", "failed", "stopped", "expired"]
 """How a job ended: by itself and well, by itself and badly, by a person, at its time limit."""
 
-StopWhy = Literal["person", "wallet", "time-limit", "drain", "preempt"]
+StopWhy = Literal["person", "wallet", "time-limit", "drain", "preempt", "reservation"]
 """Why a run was asked to stop."""
 
 How = Literal["exit", "signal", "lease", "lost", "unstarted"]

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from starverse.model.job import JobSpec
+from starverse.model.reservation import Reservation
 
 
 class _Request(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -67,6 +68,48 @@ class UncordonNode(_Request, frozen=True, tag=True):
     by: str = ""
 
 
+class SetQuota(_Request, frozen=True, tag=True):
+    """Guarantee a tenant (or a group of them, the `parent` of others) so many milli-cards, lend it at most
+    `borrow_max` more, and lend others at most `lend_max` of its own (-1: any)."""
+
+    tenant: str
+    parent: str = ""
+    weight: int = 1
+    guaranteed: int = 0
+    borrow_max: int = -1
+    lend_max: int = -1
+    by: str = ""
+
+
+class SetLicences(_Request, frozen=True, tag=True):
+    """There are so many of this licence for the whole cluster."""
+
+    name: str
+    count: int
+    by: str = ""
+
+
+class SetBudget(_Request, frozen=True, tag=True):
+    """Let what hangs on a feed (busbar, rack, row, coolant loop) draw so much together (-1: any)."""
+
+    feed: str
+    milliwatts: int
+    by: str = ""
+
+
+class Reserve(_Request, frozen=True, tag=True):
+    """Book cards in advance."""
+
+    reservation: Reservation
+
+
+class CancelReservation(_Request, frozen=True, tag=True):
+    """Give the booked cards back; jobs inside are asked to leave."""
+
+    reservation: str
+    by: str = ""
+
+
 class InjectFault(_Request, frozen=True, tag=True):
     """Kill one rank of a run, to see what happens."""
 
@@ -77,4 +120,5 @@ class InjectFault(_Request, frozen=True, tag=True):
 
 Request = (
     OpenTenant | TopUp | SetPrice | SubmitJob | StopJob | ResumeJob | CordonNode | UncordonNode | InjectFault
-)
+    | SetQuota | SetLicences | SetBudget | Reserve | CancelReservation
+)  # fmt: skip

@@ -9,6 +9,7 @@ from starverse.scheduler import kernels as k
 from starverse.scheduler import later
 from starverse.scheduler.calendar import Slot, earliest
 from starverse.scheduler.line import Line, Request, whose
+from starverse.scheduler.owed import Turn
 from starverse.scheduler.space import Lot, Space
 from starverse.scheduler.view import Promise, View
 
@@ -28,13 +29,14 @@ class Book:
         self.promises: dict[str, Promise] = {}
         self.first, self.last = int(k.NEVER), 0
         """The numbers of the first and the last that these are for."""
-        self.passed: set[str] = set()
-        """Jobs that are not looked at again in this plan."""
         self.settled: set[str] = set()
-        """Those of them that started, or cannot pay: what was promised to them is void."""
+        """Jobs that started, or cannot pay: what was promised to them is void."""
         self.pushed: list[int] = []
         """The numbers of those whose promised cards are gone, or went to somebody who stands before them."""
         self._last: tuple[Lot, int] | None = None
+        self._turns: list[Turn] = []
+        self._hidden: list[tuple[int, int]] = []
+        self._shared: dict[int, int] = {}
         self._undo: list[tuple[str, Lot, Promise | None]] = []
 
     def promised(self) -> tuple[Promised, ...]:
@@ -51,12 +53,20 @@ class Book:
         view, line = self.view, self.line
         left = view.depth - len(view.promises)
         while left > 0:
-            job = line.next_unpromised(view.shares, view.promises, self.passed)
-            if not job:
+            turn = line.next_owed(view.shares, view.promises)
+            if turn is None:
                 return
-            self.passed.add(job)
+            self._turns.append(turn)
+            if turn.job in self.settled or turn.job in self.promises:
+                continue
+            request = line.requests[line.stands[turn.job].number]
+            if view.limits.members(view.shares.names[turn.tenant], request) < request.least:
+                line.owed.hide(turn.rank, turn.tenant)  # cards are kept for nobody who may not use them
+                self._hidden.append((turn.rank, turn.tenant))
+                continue
             left -= 1
-            self._promise(job, self._minded(self.line.requests[self.line.stands[job].number]))
+            self.share(turn.tenant, request.milli_cards)
+            self._promise(turn.job, self._minded(request))
             self.promise_again()
 
     def in_order(self, count: int) -> list[Promise]:
@@ -79,7 +89,7 @@ class Book:
         stand = self.line.stands[job]
         request = self.line.requests[stand.number]
         self.settle()
-        slot = earliest(self.space, request, self.now_ms, below)
+        slot = self._earliest(job, request, below)
         known = self.view.promises.get(job)
         if slot is None and known and known.lot is None and job not in self.promises:
             return  # it knows
@@ -88,6 +98,25 @@ class Book:
             for number in self.behind(slot.lot, slot.at_ms, slot.at_ms + request.length_ms, below):
                 if number != whose(request, stand.order):
                     heappush(self.pushed, number)
+
+    def _earliest(self, job: str, request: Request, below: int) -> Slot | None:
+        """The earliest start, by cards, and by all limits where that is now: None while one is in the way."""
+        limits = self.view.limits
+        if limits.members(self.view.jobs[job].spec.tenant, request) < request.least:
+            return None
+        slot = earliest(self.space, request, self.now_ms, below)
+        if slot and slot.at_ms <= self.now_ms and not self.allows(job, request, slot.lot):
+            return None
+        return slot
+
+    def allows(self, job: str, request: Request, lot: Lot) -> bool:
+        """Whether the limits allow a job these very cards now."""
+        limits = self.view.limits
+        if not limits.binds(request):
+            return True
+        tenant = self.view.jobs[job].spec.tenant
+        may = limits.members(tenant, request) >= request.least
+        return may and limits.allows(self.space, tenant, request, lot)
 
     def _minded(self, request: Request) -> int:
         """Whose claims a new promise minds: all, where nobody has one whom it stands before by rank."""
@@ -160,7 +189,7 @@ class Book:
         self.settle()
         if later.members_before(space.when, space.size, request.member, first.at_ms) < request.least:
             return
-        slot = earliest(space, request, self.now_ms, 0)
+        slot = self._earliest(first.job, request, 0)
         if slot is None or slot.at_ms >= first.at_ms:
             return
         mark, promises = len(self._undo), dict(self.promises)
@@ -183,13 +212,28 @@ class Book:
                 return False
             self.drop(other)
             theirs = self.line.requests[self.line.stands[other.job].number]
-            moved = earliest(self.space, theirs, self.now_ms, int(k.NEVER))
+            moved = self._earliest(other.job, theirs, int(k.NEVER))
             if moved is None or moved.at_ms > other.at_ms:
                 return False
             self._claim(other.job, other.whose, theirs, moved)
         return True
 
     # -- undoing ------------------------------------------------------------------------------------------
+
+    def share(self, tenant: int, milli_cards: int) -> None:
+        """Count cards as a tenant's for the time of this decision, so that others come before it."""
+        self.view.shares.add(tenant, milli_cards)
+        self._shared[tenant] = self._shared.get(tenant, 0) + milli_cards
+
+    def close(self) -> None:
+        """Leave the view as it was."""
+        self.take_back()
+        for turn in self._turns:
+            self.line.owed.add(*turn)
+        for rank, tenant in self._hidden:
+            self.line.owed.show(rank, tenant)
+        for tenant, milli_cards in self._shared.items():
+            self.view.shares.add(tenant, -milli_cards)
 
     def settle(self) -> None:
         """Take what was given away last: needed only when something else is tried after it."""

@@ -1,5 +1,6 @@
 """Who starts now, and who is promised a start: one pure decision for all that happened at an instant."""
 
+from functools import partial
 from heapq import heapify, heappop, heapreplace
 
 import numpy as np
@@ -12,9 +13,13 @@ from starverse.scheduler import kernels as k
 from starverse.scheduler import later
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import Slot, place
+from starverse.scheduler.heads import Heads
+from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, Request
+from starverse.scheduler.placement import Chosen
 from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, Unpaid
-from starverse.scheduler.preempt import HEADS, YIELDS, evict
+from starverse.scheduler.preempt import HEADS, YIELDS, InVain, evict
+from starverse.scheduler.repair import swap
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
 from starverse.scheduler.view import Promise, View
 
@@ -23,8 +28,8 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
     """The plan for this instant, and what was proven on the way.
 
     Jobs start by rank, then by fair share, then in order of submission. One that does not fit is promised a
-    start and keeps cards for it from then on; whatever fits before that, fits. The view is the same
-    afterwards: what is tried is taken back. The memo given is used up; go on with the one returned.
+    start and keeps cards from then on. The view is the same afterwards: what is tried is taken back. The memo
+    given is used up; go on with the one returned.
     """
     plans = []
     spent: dict[str, int] = {}
@@ -39,6 +44,7 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
         plan = cycle.run_alone() if len(line.stands) == 1 and not view.promises else cycle.run()
         if plan is not NOTHING:
             plans.append(plan)
+    view.limits.take_back()
     if not plans:
         return NOTHING, memo
     if len(plans) == 1:
@@ -80,7 +86,9 @@ class Cycle:
         self.evictions: list[Evict] = []
         self.spent = spent
         """What each tenant's wallet gives in this plan, for all kinds of card together."""
-        self.given: dict[int, int] = {}
+        self.barred: set[tuple[int, int]] = set()
+        """Classes, and tenants whose jobs of the class a limit keeps from starting now."""
+        self.heads = Heads(line, view.shares, self.book.settled, self.barred)
 
     def run(self) -> Plan:
         """Decide; the space is the same afterwards."""
@@ -91,9 +99,8 @@ class Cycle:
         book.bring_forward()
         book.promise_next()
         self._preempt()
-        book.take_back()
-        for tenant, milli_cards in self.given.items():
-            self.view.shares.add(tenant, -milli_cards)
+        book.close()
+        self.heads.put_back()
         if not (self.places or self.unpaid or book.promises):
             return NOTHING
         return Plan(tuple(self.places), tuple(self.unpaid), book.promised(), tuple(self.evictions))
@@ -102,9 +109,9 @@ class Cycle:
         """Decide for the one job that waits, where nobody has a promise: the same, the short way."""
         (job, stand), *_ = self.line.stands.items()
         self._learn()
-        if not self._start(job, stand.number, stand.tenant):
+        if not self._start(job, stand.number, stand.tenant) or self.barred:
             return self.run()
-        self.view.shares.add(stand.tenant, -self.given.get(stand.tenant, 0))
+        self.book.close()
         return Plan(tuple(self.places), tuple(self.unpaid))
 
     def _learn(self) -> k.Ints | None:
@@ -121,6 +128,10 @@ class Cycle:
                 proven.lack[:count], self.now_ms, loosened,
             )  # fmt: skip
         proven.changes = space.changes
+        if proven.loosened != self.view.limits.loosened:
+            proven.loosened = self.view.limits.loosened
+            proven.lack[list(proven.limited)] = 0
+            proven.limited.clear()
         return loosened
 
     def _void(self) -> list[int]:
@@ -130,13 +141,22 @@ class Cycle:
         is_less, is_more = space.shrunk != proven.shrunk, space.grown != proven.grown
         proven.shrunk, proven.grown = space.shrunk, space.grown
         if not is_less and not is_more:
-            return []
+            return [self.view.promises[job].whose for job in self.view.unable if self._is_bound(job)]
         return [
             promise.whose
             for promise in self.view.promises.values()
             if promise.kind == self.kind
-            and (is_more if promise.lot is None else space.is_broken(promise.lot))
+            and (
+                is_more or self._is_bound(promise.job)
+                if promise.lot is None
+                else space.is_broken(promise.lot)
+            )
         ]
+
+    def _is_bound(self, job: str) -> bool:
+        """Whether a job of this line may wait for something that is no card."""
+        stand = self.line.stands.get(job)
+        return stand is not None and self.view.limits.binds(self.line.requests[stand.number])
 
     # -- starting -----------------------------------------------------------------------------------------
 
@@ -147,9 +167,9 @@ class Cycle:
             stand = self.line.stands.get(promise.job)
             if stand is None or promise.lot is None:
                 continue
-            request = self.line.requests[stand.number]
             if self._is_ready(promise):
-                due.append((request.rank, -1, stand.order, promise.job, _OWN))
+                rank = self.line.requests[stand.number].rank
+                due.append((rank, -1, stand.order, promise.job, _OWN))
         return due
 
     def _is_ready(self, promise: Promise) -> bool:
@@ -178,11 +198,9 @@ class Cycle:
         Shares grow while jobs start, so a class may have to step back: its key is looked at again when its
         turn has come.
         """
-        line, shares = self.line, self.view.shares
-        count = len(line.requests)
-        may_fit = (self.proven.lack[:count] <= 0) & (line.count[:count] > 0)
-        for number in np.flatnonzero(may_fit).tolist():
-            head = line.head(number, shares, self.book.passed)
+        line = self.line
+        for number in self.heads.may_fit(self.proven.lack, self.space):
+            head = self.heads.next(number)
             if head:
                 heap.append((line.requests[number].rank, *head, number))
         heapify(heap)
@@ -190,10 +208,10 @@ class Cycle:
             rank, key, order, job, number = heap[0]
             if number == _OWN:
                 heappop(heap)
-                if job not in self.book.passed:
+                if job not in self.book.settled:
                     self._start_own(job)
                 continue
-            head = line.head(number, shares, self.book.passed)
+            head = self.heads.next(number)
             if head and head != (key, order, job):
                 heapreplace(heap, (rank, *head, number))
             elif head is None or not self._start(job, number, line.stands[job].tenant):
@@ -208,10 +226,13 @@ class Cycle:
         assert promise.lot, "a promise without cards is not due"
         stand = self.line.stands[job]
         self.space.forget(promise.lot, promise.whose)
-        is_placed = self._start(job, stand.number, stand.tenant)
-        if not is_placed and self._is_ready(promise):  # it is late: who comes after it is later as well
-            request = self.line.requests[stand.number]
-            paid = self._pay(job, request, request.least)
+        self._start(job, stand.number, stand.tenant)
+        if job not in self.book.settled and self._is_ready(promise):
+            request = self.line.requests[stand.number]  # it is late: who comes after it is later as well
+            may = self.book.allows(job, request, promise.lot)
+            if not may:  # they are kept for it no longer
+                self.book.pushed.append(promise.whose)
+            paid = self._pay(job, request, request.least) if may else None
             if paid:
                 self._give(job, stand.tenant, promise.lot, self.now_ms + request.length_ms, 0, paid)
         self.space.claim(promise.lot, promise.at_ms, promise.to_ms, promise.whose)
@@ -221,6 +242,13 @@ class Cycle:
         space = self.space
         request = self.line.requests[number]
         self.book.settle()
+        limits, name = self.view.limits, self.view.shares.names[tenant]
+        most = limits.members(name, request)
+        if most < request.least:
+            self.barred.add((number, tenant))
+            return True
+        if request.inside:
+            return self._start_inside(job, number, tenant, most)
         until_ms = self.now_ms + request.length_ms
         need = self.line.needs[number] if request.need else NOTHING_ELSE
         room = np.empty(space.size, np.int64)
@@ -229,26 +257,70 @@ class Cycle:
         if total < request.least:
             self.proven.lack[number] = request.least - total
             return False
-        want = min(request.most, total)
-        chosen = place(space, room, want, request)
-        if chosen is None and want > request.least:
-            want = request.least
-            chosen = place(space, room, want, request)
-        if chosen is None:
-            self.proven.lack[number] = 1
-            return False
+        want = min(most, total)
+        if limits.cuts(request):
+            seek = partial(self._seek, job, request)
+            chosen, lack = limits.choose(space, name, request, room, want, seek)
+            if chosen is None:
+                return self._bar(number, tenant, lack)
+            want = int(chosen.members.sum())
+        else:
+            chosen = self._seek(job, request, room, want)
+            if chosen is None and want > request.least:
+                want = request.least
+                chosen = self._seek(job, request, room, want)
+            if chosen is None:
+                self.proven.lack[number] = 1
+                return False
         paid = self._pay(job, request, want)
         if paid is None:
             return True
         members = paid[0] // (request.member * CARD)
         if members < want:
-            chosen = place(space, room, members, request)
+            chosen = self._seek(job, request, room, members)
             assert chosen, "fewer members fit where more do"
         masks = np.empty_like(chosen.nodes)
         cards = chosen.members * request.member
         k.pick(space.node, space.card, space.slot, chosen.nodes, cards, until_ms, request.below, masks)
         self._give(job, tenant, Lot(chosen.nodes, masks), until_ms, request.below, paid)
         return True
+
+    def _seek(self, job: str, request: Request, room: k.Ints, want: int) -> Chosen | None:
+        """The nodes for so many members: about those the job had, if it ran before."""
+        before = self.line.before.get(job)
+        chosen = swap(self.space, room, want, request, before) if before else None
+        return chosen or place(self.space, room, want, request)
+
+    def _start_inside(self, job: str, number: int, tenant: int, most: int) -> bool:
+        """Start a job on the cards of its booking, until that is over; as _start."""
+        request, name = self.line.requests[number], self.view.shares.names[tenant]
+        booking = self.view.bookings.get(request.inside)
+        least_ms = self.view.terms.least_ms
+        room = booking.room(request, self.now_ms, least_ms) if booking else NOTHING_ELSE
+        want = min(most, int(room.sum()))
+        chosen = None
+        if want >= request.least:
+            seek = partial(self._seek, job, request)
+            chosen, _ = self.view.limits.choose(self.space, name, request, room, want, seek)
+        if booking is None or chosen is None:
+            return self._bar(number, tenant, 0)
+        paid = self._pay(job, request, int(chosen.members.sum()))
+        if paid:
+            chosen = seek(room, paid[0] // (request.member * CARD))
+            assert chosen, "fewer members fit where more do"
+            lot = booking.pick(chosen.nodes, chosen.members * request.member)
+            until_ms = min(self.now_ms + request.length_ms, booking.next_ms(self.now_ms))
+            self._give(job, tenant, lot, until_ms, request.below, paid)
+        return True
+
+    def _bar(self, number: int, tenant: int, lack: int) -> bool:
+        """A limit is in the way of all tenants, who lack so many members by it, or (0) of this one."""
+        if not lack:
+            self.barred.add((number, tenant))
+            return True
+        self.proven.lack[number] = lack
+        self.proven.limited.add(number)
+        return False
 
     def _give(
         self, job: str, tenant: int, lot: Lot, until_ms: int, below: int, paid: tuple[int, int, int]
@@ -258,10 +330,10 @@ class Cycle:
         self.book.take(lot, until_ms)
         if self.view.promises:
             self.book.pushed += self.book.behind(lot, self.now_ms, until_ms, below)
-        self.book.passed.add(job)
         self.book.settled.add(job)
-        self.view.shares.add(tenant, milli_cards)
-        self.given[tenant] = self.given.get(tenant, 0) + milli_cards
+        spec = self.view.jobs[job].spec
+        self.view.limits.attempt(Charge(spec.tenant, spec.shape, self.space, lot))
+        self.book.share(tenant, milli_cards)
         self.places.append(Place(job, self.space.shares(lot), milli_cards, lease_ms, hold))
 
     def _pay(self, job: str, request: Request, want: int) -> tuple[int, int, int] | None:
@@ -277,7 +349,6 @@ class Cycle:
                     self.spent[spec.tenant] = self.spent.get(spec.tenant, 0) + hold
                 return milli_cards, lease_ms, hold
         self.unpaid.append(Unpaid(job, hold_for(spec.price, spec.cards_min, terms.least_ms), money))
-        self.book.passed.add(job)
         self.book.settled.add(job)
         return None
 
@@ -298,20 +369,34 @@ class Cycle:
             request = self.line.requests[stand.number]
             if request.rank >= YIELDS - 1:
                 return
+            if promise.lot is None and self.view.limits.binds(request):
+                continue  # it may lack something that is no card
             if 0 < promise.at_ms <= self.now_ms + grace_ms or not self._can_pay(promise.job, request):
+                continue
+            if self._is_vain(stand.number, request):
                 continue
             mark = self.book.drop(promise)
             until_ms = self.now_ms + grace_ms + request.length_ms
             victims = [both for run, both in yielding.items() if run not in gone]
             eviction = evict(self.space, request, until_ms, victims, self.now_ms)
-            if eviction is None:
+            if isinstance(eviction, InVain):
                 self.book.take_back(mark)
+                self.proven.vain[stand.number] = eviction
             else:
                 gone.update(eviction.runs)
                 self.evictions += [Evict(run, promise.job) for run in eviction.runs]
                 self.book.keep(promise, request, Slot(self.now_ms + grace_ms, eviction.lot))
 
+    def _is_vain(self, number: int, request: Request) -> bool:
+        """Whether nobody's leaving would help a job of this class, by what was proven before."""
+        proof = self.proven.vain.get(number)
+        if proof is None or self.now_ms >= proof.ripe_ms:
+            return False
+        return self.space.freed - proof.freed < proof.members * request.member
+
     def _can_pay(self, job: str, request: Request) -> bool:
         spec = self.view.jobs[job].spec
+        if self.view.limits.members(spec.tenant, request) < request.least:
+            return False
         money = self.view.accounts.get(WALLET + spec.tenant, 0) - self.spent.get(spec.tenant, 0)
         return bool(lease_for(money, spec.price, request.least * request.member * CARD, self.view.terms)[0])

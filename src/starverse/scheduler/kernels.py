@@ -1,11 +1,11 @@
 """The loops over nodes and cards, compiled: each looks at flat arrays of integers and nothing else.
 
 `node[field, n]` holds one number a node, `card[field, n, c]` one a card, and `when[i, k, n]` the moment from
-which k + 1 cards of a node are free for good, as far as is known: `when[0]` minds runs and promises,
-`when[1]` runs alone. `slot[field, n, k]` are the claims on a node: a bit set of cards, from when to when, and
-whose (0 marks an empty slot; negative numbers are reservations). `stock[r, n]` is what is left of CPU (0),
-memory (1) and the named resources. Times are UTC milliseconds. "Node" is a row of these arrays: the whole
-node, or a part of one with very many cards.
+which k + 1 cards of a node are free for good, as far as is known: `when[0]` minds runs alone, `when[i]` the
+claims up to rank i as well. `slot[field, n, k]` are the claims on a node: a bit set of cards, from when to
+when, and whose (0 marks an empty slot; negative numbers are reservations). `stock[r, n]` is what is left of
+CPU (0), memory (1) and the named resources. Times are UTC milliseconds. "Node" is a row of these arrays: the
+whole node, or a part of one with very many cards.
 """
 
 import numpy as np
@@ -24,6 +24,12 @@ ENDS, CLAIMED = range(2)
 """Of a card: when the run on it ends at the latest (0 without one); when the earliest claim on it begins."""
 
 FROM, TO, MASK, WHOSE = range(4)
+
+RANKED = 7
+"""The ranks of claimants are below this."""
+
+ORDER_BITS = 48
+"""A claimant's number is its rank and, in so many bits below it, its place in the order of submission."""
 
 
 @njit(cache=True)
@@ -58,29 +64,47 @@ def refresh(node: Ints, card: Ints, when: Ints, slot: Ints, n: int) -> None:
     for c in range(cards):
         bit = 1 << c
         claimed = NEVER
-        ends = card[ENDS, n, c] if node[USED, n] & bit else 0
-        until = ends
         for k in range(slot.shape[2]):
             if not slot[WHOSE, n, k]:
                 break
             if slot[MASK, n, k] & bit:
                 claimed = min(claimed, slot[FROM, n, k])
-                if slot[WHOSE, n, k] > 0:
-                    until = max(until, slot[TO, n, k])
-                else:
+                if slot[WHOSE, n, k] < 0:
                     node[BOOKED, n] = 1
         card[CLAIMED, n, c] = claimed
         if free & bit:
             soonest = min(soonest, claimed)
         if takes & bit:
-            insert(when, 0, n, known, until)
-            insert(when, 1, n, known, ends)
+            insert(when, 0, n, known, card[ENDS, n, c] if node[USED, n] & bit else 0)
             known += 1
-    for c in range(known, cards):
-        when[0, c, n] = when[1, c, n] = NEVER
+    for i in range(when.shape[0]):
+        for c in range(0 if i and not slot[WHOSE, n, 0] else known, cards):
+            when[i, c, n] = when[0, c, n] if c < known else NEVER
+    if slot[WHOSE, n, 0]:
+        for i in range(1, when.shape[0]):
+            sort_by_claims(node, card, when, slot, n, i, takes)
     node[FREE, n] = free
     node[COUNT, n] = bits(free)
     node[SOONEST, n] = soonest
+
+
+@njit(cache=True)
+def sort_by_claims(node: Ints, card: Ints, when: Ints, slot: Ints, n: int, rank: int, takes: int) -> None:
+    """Sort when the cards of a node are free for good, the claims up to a rank minded."""
+    known = 0
+    for c in range(card.shape[2]):
+        bit = 1 << c
+        if not takes & bit:
+            continue
+        until = card[ENDS, n, c] if node[USED, n] & bit else 0
+        for k in range(slot.shape[2]):
+            whose = slot[WHOSE, n, k]
+            if not whose:
+                break
+            if whose > 0 and whose >> ORDER_BITS <= rank and slot[MASK, n, k] & bit:
+                until = max(until, slot[TO, n, k])
+        insert(when, rank, n, known, until)
+        known += 1
 
 
 @njit(cache=True)

@@ -15,6 +15,8 @@ from starverse.scheduler.kernels import (
     MASK,
     NEVER,
     OPEN,
+    ORDER_BITS,
+    RANKED,
     TO,
     USED,
     WHOSE,
@@ -46,10 +48,12 @@ def free_from(
 
 @njit(cache=True)
 def sorted_by(below: int) -> int:
-    """Which half of `when` minds the claims of those numbered below this, -1 for neither."""
+    """Which part of `when` minds the claims of those numbered below this, -1 for none."""
     if below == NEVER:
+        return RANKED - 1
+    if below <= 0:
         return 0
-    return 1 if below <= 0 else -1
+    return (below >> ORDER_BITS) - 1 if below & ((1 << ORDER_BITS) - 1) == 0 else -1
 
 
 @njit(cache=True)
@@ -169,7 +173,7 @@ def members_before(when: Ints, size: int, member: int, at_ms: int) -> int:
     count = 0
     for n in range(size):
         c = member - 1
-        while c < when.shape[1] and when[1, c, n] < at_ms:
+        while c < when.shape[1] and when[0, c, n] < at_ms:
             count += 1
             c += member
     return count

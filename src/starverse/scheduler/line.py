@@ -1,6 +1,5 @@
 """The jobs that wait for cards of one kind: equal requests are one class, each tenant's stand in order."""
 
-from bisect import insort
 from collections import deque
 from collections.abc import Container
 
@@ -9,15 +8,14 @@ from msgspec import Struct
 
 from starverse.model.job import JobSpec, Shape
 from starverse.model.units import CARD
-from starverse.scheduler.kernels import Ints
+from starverse.scheduler.kernels import ORDER_BITS, Ints
+from starverse.scheduler.owed import Owed, Queue, Turn, put
 from starverse.scheduler.placement import Rule
 from starverse.scheduler.shares import Shares
-from starverse.scheduler.space import Space
+from starverse.scheduler.space import Lot, Space
 
 RANKS = {"reserved": 2, "on-demand": 4, "preemptible": 6}
 """The order of the classes of priority; a job that ran before stands one place higher in its own."""
-
-_ORDER_BITS = 48
 
 
 class Request(Struct, frozen=True, gc=False):
@@ -31,11 +29,18 @@ class Request(Struct, frozen=True, gc=False):
     shape: Shape
     rule: Rule
     need: tuple[int, ...] = ()
+    inside: str = ""
+    """The booking whose cards it takes, and no others."""
+
+    @property
+    def milli_cards(self) -> int:
+        """The least it asks for."""
+        return self.least * self.member * CARD
 
     @property
     def below(self) -> int:
         """Whose claims it minds when it starts: those of its rank and the ones before it (see `whose`)."""
-        return self.rank + 1 << _ORDER_BITS
+        return self.rank + 1 << ORDER_BITS
 
 
 class Stand(Struct, frozen=True, gc=False):
@@ -48,36 +53,35 @@ class Stand(Struct, frozen=True, gc=False):
 
 def whose(request: Request, order: int) -> int:
     """The number under which a job has claims: the smaller, the sooner its turn by rank and order."""
-    return request.rank << _ORDER_BITS | order
+    return request.rank << ORDER_BITS | order
 
 
-Asked = tuple[str, int, int, int, bool, Shape]
-"""A request in the words of jobs: priority, cards, time left, whether it ran before, shape."""
+Asked = tuple[str, int, int, int, bool, Shape, str]
+"""A request in the words of jobs: priority, cards, time left, whether it ran before, shape, booking."""
 
 _EMPTY_KEPT = 256
 """So many classes that became empty last are kept."""
-
-Queue = deque[tuple[int, str]]
 
 
 class Line:
     """The waiting jobs of one kind, mutable, owned by the state.
 
     `requests[q]` is a class, `queues[q]` its jobs by tenant, `fields[:, q]` its member's cards, its
-    length and whose claims it minds, for the kernels, `born[q]` the count of classes when it came: a number
-    is used again when its class is empty. `unpromised` holds, by rank and tenant, the jobs that may lack a
-    promise, in order.
+    length, whose claims it minds and its least, for the kernels, `born[q]` the count of classes when it came:
+    a number is used again when its class is empty. `owed` holds the jobs that may lack a promise.
     """
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.queues: list[dict[int, Queue]] = []
-        self.fields: Ints = np.zeros((3, 16), np.int64)
+        self.fields: Ints = np.zeros((4, 16), np.int64)
         self.needs: Ints = np.zeros((16, 2), np.int64)
         self.born: Ints = np.zeros(16, np.int64)
         self.births = 0
         self.stands: dict[str, Stand] = {}
-        self.unpromised: dict[int, dict[int, Queue]] = {}
+        self.before: dict[str, Lot] = {}
+        """The cards that a job had which ran before."""
+        self.owed = Owed()
         self.count: Ints = np.zeros(16, np.int64)
         """How many jobs each class has."""
         self._number: dict[Request, int] = {}
@@ -91,7 +95,7 @@ class Line:
         self, job: str, spec: JobSpec, order: int, tenant: int, left_ms: int, again: bool, space: Space
     ) -> None:
         """Let a job wait; `left_ms` of its time limit are left, `again` if it ran before."""
-        asked = spec.priority, spec.cards_min, spec.cards_max, left_ms, again, spec.shape
+        asked = spec.priority, spec.cards_min, spec.cards_max, left_ms, again, spec.shape, spec.reservation
         number = self._asked.get(asked)
         if number is None:
             number = self._class_of(asked, request_of(spec, left_ms, again, space))
@@ -100,22 +104,15 @@ class Line:
         queue = queues.get(tenant)
         if queue is None:
             queue = queues[tenant] = deque()
-        _put(queue, order, job)
+        put(queue, order, job)
         self.stands[job] = Stand(number, tenant, order)
-        self.owe(job)
-
-    def owe(self, job: str) -> None:
-        """A job that waits has no promise (any more)."""
-        stand = self.stands[job]
-        tenants = self.unpromised.setdefault(self.requests[stand.number].rank, {})
-        queue = tenants.get(stand.tenant)
-        if queue is None:
-            queue = tenants[stand.tenant] = deque()
-        _put(queue, stand.order, job)
+        if not spec.reservation:  # the booking is the promise
+            self.owed.add(self.requests[number].rank, tenant, order, job)
 
     def remove(self, job: str) -> None:
         """A job waits no more."""
         stand = self.stands.pop(job)
+        self.before.pop(job, None)
         number = stand.number
         queues = self.queues[number]
         queue = queues[stand.tenant]
@@ -124,9 +121,7 @@ class Line:
         else:
             queue.remove((stand.order, job))
         self.count[number] -= 1
-        owed = self.unpromised[self.requests[number].rank].get(stand.tenant)
-        if owed and owed[0][0] == stand.order:
-            owed.popleft()
+        self.owed.remove(self.requests[number].rank, stand.tenant, stand.order)
         if not queue:
             del queues[stand.tenant]
             if not queues:
@@ -165,7 +160,7 @@ class Line:
             self.needs = np.pad(self.needs, ((0, 0), (0, wide - self.needs.shape[1])))
         self.needs[number] = 0
         self.needs[number, :wide] = request.need
-        self.fields[:, number] = request.member, request.length_ms, request.below
+        self.fields[:, number] = request.member, request.length_ms, request.below, request.least
         self.born[number] = self.births
         self._number[request] = number
         return number
@@ -179,58 +174,14 @@ class Line:
                 return number
         return -1
 
-    def head(self, number: int, shares: Shares, passed: Container[str]) -> tuple[int, int, str] | None:
-        """The key of the class's next job by fair share: (tenant's key, order, job); None when none is left
-        but those passed over."""
-        best: tuple[int, int, str] | None = None
-        key = shares.key
-        for tenant, queue in self.queues[number].items():
-            for order, job in queue:
-                if job not in passed:
-                    mine = (int(key[tenant]), order, job)
-                    if best is None or mine < best:
-                        best = mine
-                    break
-        return best
+    def next_owed(self, shares: Shares, has: Container[str]) -> Turn | None:
+        """Take out the next job by rank and fair share that waits and is not among who have a promise."""
 
-    def next_unpromised(self, shares: Shares, promised: Container[str], passed: Container[str]) -> str:
-        """The next job by rank and fair share that has no promise, "" when there is none."""
-        key = shares.key
-        for rank in sorted(self.unpromised):
-            tenants = self.unpromised[rank]
-            best: tuple[int, int] | None = None
-            found = ""
-            for tenant in tuple(tenants):
-                queue = tenants[tenant]
-                while queue and self._is_settled(queue[0], promised):
-                    queue.popleft()
-                if not queue:
-                    del tenants[tenant]
-                    continue
-                for order, job in queue:
-                    if job not in passed and not self._is_settled((order, job), promised):
-                        mine = (int(key[tenant]), order)
-                        if best is None or mine < best:
-                            best, found = mine, job
-                        break
-            if found:
-                return found
-        return ""
+        def is_owed(order: int, job: str) -> bool:
+            stand = self.stands.get(job)
+            return stand is not None and stand.order == order and job not in has
 
-    def _is_settled(self, entry: tuple[int, str], promised: Container[str]) -> bool:
-        """Whether this is a trace of a job that waits no more, or has its promise by now."""
-        order, job = entry
-        stand = self.stands.get(job)
-        return stand is None or stand.order != order or job in promised
-
-
-def _put(queue: Queue, order: int, job: str) -> None:
-    if not queue or queue[-1][0] < order:
-        queue.append((order, job))
-    elif queue[0][0] > order:
-        queue.appendleft((order, job))
-    else:
-        insort(queue, (order, job))
+        return self.owed.pop(shares.key, is_owed)
 
 
 def request_of(spec: JobSpec, left_ms: int, again: bool, space: Space) -> Request:
@@ -263,4 +214,5 @@ def request_of(spec: JobSpec, left_ms: int, again: bool, space: Space) -> Reques
         shape,
         rule,
         need,
+        spec.reservation,
     )

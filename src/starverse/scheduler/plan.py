@@ -7,6 +7,7 @@ from starverse.model.allocation import Share
 from starverse.model.events import Promised
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Line
+from starverse.scheduler.preempt import InVain
 
 
 class Place(Struct, frozen=True, gc=False):
@@ -55,9 +56,14 @@ class Proven:
 
     def __init__(self) -> None:
         self.lack: Ints = np.zeros(16, np.int64)
+        self.vain: dict[int, InVain] = {}
+        """Of a class, that nobody's leaving would have helped."""
         self.births = 0
         self.changes = 0
         self.shrunk = self.grown = 0
+        self.limited: set[int] = set()
+        """The classes that lack members because of a limit: it says nothing once one has loosened."""
+        self.loosened = 0
 
     def fit(self, line: Line) -> None:
         """Make place for the classes that came since, and forget those whose numbers they have."""
@@ -67,6 +73,7 @@ class Proven:
         if more > 0:
             self.lack = np.pad(self.lack, (0, more))
         self.lack[line.born > self.births] = 0
+        self.vain = {number: proof for number, proof in self.vain.items() if line.born[number] <= self.births}
         self.births = line.births
 
 

@@ -8,7 +8,7 @@ from numba import njit
 
 from starverse.model.units import MINUTE_MS
 from starverse.scheduler.calendar import place
-from starverse.scheduler.kernels import FREE, FROM, MASK, WHOSE, Ints
+from starverse.scheduler.kernels import FREE, FROM, MASK, NEVER, WHOSE, Ints
 from starverse.scheduler.line import RANKS, Request
 from starverse.scheduler.space import Lot, Space
 
@@ -34,6 +34,15 @@ class Running(Protocol):
     stop_why: str
 
 
+class InVain(NamedTuple):
+    """What a search for victims proved: so many members were missing, as of so much that had come free, and
+    until the next run is ripe."""
+
+    members: int
+    freed: int
+    ripe_ms: int
+
+
 class Eviction(NamedTuple):
     """The runs that leave, and the cards that are then kept for the one they leave for."""
 
@@ -47,18 +56,21 @@ def evict(
     until_ms: int,
     victims: Iterable[tuple[Running, Lot]],
     now_ms: int,
-) -> Eviction | None:
-    """The runs whose leaving lets the least of a request start, None where no leaving would.
+) -> Eviction | InVain:
+    """The runs whose leaving lets the least of a request start, or what was proven where no leaving would.
 
     They cost what they lose: the card-time since their last checkpoint. Of the cheapest, taken one by one,
     so many are looked at as are needed for a place by the request's rule; of those, only the ones that stand
     on that place leave.
     """
-    ripe = [
-        (max(now_ms - max(run.checkpoint_ms, run.placed_ms), 0) * run.milli_cards, run.run, lot)
-        for run, lot in victims
-        if not run.stop_why and now_ms - run.placed_ms >= MIN_RUN_MS
-    ]
+    ripe = []
+    next_ms = int(NEVER)
+    for run, lot in victims:
+        if now_ms - run.placed_ms < MIN_RUN_MS:
+            next_ms = min(next_ms, run.placed_ms + MIN_RUN_MS)
+        elif not run.stop_why:
+            lost = max(now_ms - max(run.checkpoint_ms, run.placed_ms), 0) * run.milli_cards
+            ripe.append((lost, run.run, lot))
     ripe.sort(key=lambda each: each[:2])
     owner = np.full((space.size, space.card.shape[2]), _NOBODYS, np.int64)
     _mark_free(space.node, owner)
@@ -67,8 +79,9 @@ def evict(
     _unmark_claimed(space.slot, until_ms, request.below, owner)
     room = np.empty(space.size, np.int64)
     low, high = 0, len(ripe)
-    if _room_if(owner, request.member, high, room) < request.least:
-        return None
+    missing = request.least - _room_if(owner, request.member, high, room)
+    if missing > 0:
+        return InVain(missing, space.freed, next_ms)
     chosen = place(space, room, request.least, request)
     while high - low > 1:
         middle = (low + high) // 2
@@ -79,12 +92,12 @@ def evict(
         else:
             low = middle
     if chosen is None:
-        return None
+        return InVain(1, space.freed, next_ms)
     masks = np.zeros_like(chosen.nodes)
     leaves = np.zeros(len(ripe) + 1, np.int64)
     _pick(owner, chosen.nodes, chosen.members * request.member, masks, leaves)
     runs = tuple(ripe[number - 1][1] for number in np.flatnonzero(leaves).tolist() if number)
-    return Eviction(runs, Lot(chosen.nodes, masks)) if runs else None
+    return Eviction(runs, Lot(chosen.nodes, masks)) if runs else InVain(1, space.freed, next_ms)
 
 
 @njit(cache=True)

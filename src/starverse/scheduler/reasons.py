@@ -1,17 +1,20 @@
 """Why a job waits: every cause with its counts, and the smallest change that would start it now."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from starverse.model.units import SECOND_MS, format_yuan
+from starverse.model.job import JobSpec
+from starverse.model.units import SECOND_MS, format_duration, format_yuan
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
-from starverse.scheduler import kernels as k
-from starverse.scheduler.calendar import place
-from starverse.scheduler.kernels import NEVER, Ints
-from starverse.scheduler.line import Line, Request, Stand
-from starverse.scheduler.space import NOTHING_ELSE, Space
+from starverse.scheduler import changes, limits
+from starverse.scheduler.line import Line, Stand
+from starverse.scheduler.placement.blocks import fits_by_level, largest_block, sentence
+from starverse.scheduler.shares import Shares
+from starverse.scheduler.sight import Sight
 from starverse.scheduler.view import View
 
 
@@ -32,127 +35,173 @@ class Reason(Struct, frozen=True):
 
 
 def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Reason:
-    """The reason for a waiting job; the view is the same afterwards.
+    """The reason for a waiting job; nothing of the view is touched.
 
-    A change is offered only when it alone is enough.
+    A change is offered only when it alone is enough, as far as nobody who stands before the job would gain
+    by it as well.
     """
     spec = view.jobs[job].spec
-    causes: list[Cause] = []
+    causes = list(_of_time(spec, now_ms, not_before_ms))
     change = ""
-    if not_before_ms > now_ms:
-        asked = not_before_ms == spec.earliest_start_ms
-        text = "It was asked to start" if asked else "It failed and is tried again"
-        wait_s = -(-(not_before_ms - now_ms) // SECOND_MS)
-        causes.append(Cause("earliest-start" if asked else "backoff", f"{text} in {wait_s} s."))
     line, space = view.lines.get(spec.kind), view.spaces.get(spec.kind)
     stand = line.stands.get(job) if line else None
+    promise = view.promises.get(job)
+    promised_ms = promise.at_ms if promise else 0
+    has = view.accounts.get(WALLET + spec.tenant, 0)
+
+    def lacks(milli_cards: int) -> int:
+        return max(hold_for(spec.price, milli_cards, view.terms.least_ms) - has, 0)
+
     if line and stand:
-        ahead = _ahead(line, stand)
+        ahead = _ahead(line, stand, view.shares)
         if ahead:
             causes.append(Cause("queue", f"{_counted(ahead, 'job stands', 'jobs stand')} before it."))
     if space is None:
         causes.append(Cause("cards", f"There is no node with {spec.kind} cards."))
     elif line and stand:
-        sight = _Sight(space, line.requests[stand.number], now_ms)
+        sight = Sight(space, line.requests[stand.number], now_ms, promise)
         if not sight.fits():
-            causes += sight.causes(spec.kind)
-            change = sight.change()
-    short = hold_for(spec.price, spec.cards_min, view.terms.least_ms) - view.accounts.get(
-        WALLET + spec.tenant, 0
-    )
-    if short > 0:
+            causes += _of_cards(view, spec, sight, promised_ms)
+            change = changes.smallest(view, spec, sight, lambda milli_cards: not lacks(milli_cards))
+        elif not causes:
+            causes.append(Cause("promise", "Others may need the cards it was promised until then."))
+    short = lacks(spec.cards_min)
+    if short:
         amount = format_yuan(-(-short // _SHOWN) * _SHOWN)
-        change = "" if causes else f"Top up {amount} or more."
+        change = change if causes else f"Top up {amount} or more."
         causes.append(Cause("wallet", f"The wallet is {amount} short of the shortest lease."))
-    promise = view.promises.get(job)
-    return Reason(tuple(causes), change, promise.at_ms if promise else 0)
+    if line and stand and space:
+        found = limits.causes(
+            view.limits, view.bookings, space, spec.tenant, line.requests[stand.number], now_ms
+        )
+        causes += [Cause(*cause) for cause in found]
+    return Reason(tuple(causes), change, promised_ms)
 
 
-class _Sight:
-    """The cluster as one request sees it now."""
-
-    def __init__(self, space: Space, request: Request, now_ms: int) -> None:
-        self.space = space
-        self.request = request
-        self.now_ms = now_ms
-
-    def room(self, request: Request) -> Ints:
-        """How many members of a request each node could take now."""
-        space = self.space
-        room = np.zeros(space.size, np.int64)
-        need = np.array(request.need, np.int64) if request.need else NOTHING_ELSE
-        args = space.node, space.card, space.slot, space.stock, need, space.size, request.member
-        k.room(*args, self.now_ms + request.length_ms, request.below, room)
-        return room
-
-    def fits(self, request: Request | None = None) -> bool:
-        """Whether it could start now."""
-        request = request or self.request
-        room = self.room(request)
-        return bool(room.sum() >= request.least and place(self.space, room, request.least, request))
-
-    def causes(self, kind: str) -> list[Cause]:
-        """What is there, what is missing, and what the rest is doing."""
-        space, request = self.space, self.request
-        size = space.size
-        node = space.node[:, :size]
-        need = request.least * request.member
-        free = int(node[k.COUNT].sum())
-        whole = int(np.bitwise_count(node[k.HEALTHY]).sum())
-        closed = int(np.bitwise_count(node[k.HEALTHY] & ~node[k.USED])[node[k.OPEN] == 0].sum())
-        kept = free - int(self.room(replace(request, member=1, need=())).sum())
-        parts = [f"{free} {'is' if free == 1 else 'are'} free"]
-        if closed:
-            nodes = _counted(int((node[k.OPEN] == 0).sum()), "node")
-            parts.append(f"{closed} more on {nodes} closed to new runs")
-        if kept:
-            parts.append(f"{kept} of them kept for jobs that were promised a start")
-        causes = [Cause("cards", f"It needs {_counted(need, f'{kind} card')} at once; {', '.join(parts)}.")]
-        room = self.room(request)
-        if need <= free - kept and request.member > 1:
-            most = int(room.max(initial=0)) * request.member
-            text = f"Each {request.member} must lie on one node; the most on one is {most}."
-            causes.append(Cause("block", text))
-        elif need <= free - kept:
-            causes.append(Cause("shape", "The free cards do not lie as it asks."))
-        if need > whole:
-            text = f"Only {whole} healthy cards are here, so no start can be promised."
-            causes.append(Cause("never", text))
-        return causes
-
-    def change(self) -> str:
-        """The smallest single change that would start it now: fewer cards, a shorter limit, a wider level."""
-        request = self.request
-        room = self.room(request)
-        for least in range(min(request.least - 1, int(room.sum())), 0, -1):
-            if self.fits(replace(request, least=least, most=least)):
-                return f"It would start now with {_counted(least * request.member, 'card')}."
-            if request.least - least > _TRIES:
-                break
-        if request.rule.require >= 0:
-            looser = replace(request, rule=request.rule._replace(require=-1))
-            if self.fits(looser):
-                return f"It would start now without `require={request.shape.require}`."
-        claims = self.space.node[k.SOONEST, : self.space.size]
-        for until_ms in np.unique(claims[(claims > self.now_ms) & (claims < NEVER)])[::-1][:_TRIES].tolist():
-            shorter = replace(request, length_ms=until_ms - self.now_ms)
-            if self.fits(shorter):
-                minutes = (until_ms - self.now_ms) // (60 * SECOND_MS)
-                limit = _counted(minutes, "minute")
-                return f"It would start now with a time limit of {limit}." if minutes else ""
-        return ""
+def _of_time(spec: JobSpec, now_ms: int, not_before_ms: int) -> Iterator[Cause]:
+    if not_before_ms > now_ms:
+        asked = not_before_ms == spec.earliest_start_ms
+        text = "It was asked to start" if asked else "It failed and is tried again"
+        wait_s = -(-(not_before_ms - now_ms) // SECOND_MS)
+        yield Cause("earliest-start" if asked else "backoff", f"{text} in {wait_s} s.")
 
 
-def _ahead(line: Line, stand: Stand) -> int:
+def _ahead(line: Line, stand: Stand, shares: Shares) -> int:
+    """How many jobs are looked at before this one: those of better rank, then by share, then by order."""
     rank = line.requests[stand.number].rank
-    return sum(
-        (line.requests[other.number].rank, other.order) < (rank, stand.order)
-        for other in line.stands.values()
-    )
+    mine = int(shares.key[stand.tenant]), stand.order
+    ahead = 0
+    for number, request in enumerate(line.requests):
+        if not line.count[number] or request.rank > rank:
+            continue
+        if request.rank < rank:
+            ahead += int(line.count[number])
+            continue
+        for tenant, queue in line.queues[number].items():
+            key = int(shares.key[tenant])
+            if key == mine[0]:
+                ahead += sum(order < stand.order for order, _ in queue)
+            elif key < mine[0]:
+                ahead += len(queue)
+    return ahead
 
 
-_TRIES = 64
-"""So many smaller counts, or shorter limits, are tried."""
+# -- cards ------------------------------------------------------------------------------------------------
+
+
+def _of_cards(view: View, spec: JobSpec, sight: Sight, promised_ms: int) -> Iterator[Cause]:
+    """What is there, what the rest is doing, how it lies, and what else is lacking."""
+    request = sight.request
+    need = request.least * request.member
+    free = sight.cards()
+    parts = [f"{free} {'is' if free == 1 else 'are'} free", *_others(view, spec, sight)]
+    block = _block(sight)
+    text = f"It needs {_counted(need, f'{spec.kind} card')} at once; {', '.join(parts)}{block}."
+    yield Cause("cards", text)
+    resources = _short_resources(view, spec, sight)
+    yield from resources
+    if free >= need and not resources:
+        yield _of_shape(sight)
+    whole = view.whole(spec.kind)
+    never = whole.never(request) if whole else ""
+    if never:
+        yield Cause("never", f"It can never start on the nodes there are. {never}")
+    elif not promised_ms and sight.at_best() < need:
+        best = f"Even when all that runs has ended, only {sight.at_best()} could be had"
+        yield Cause("no-start", f"{best}, so no start is promised.")
+
+
+def _others(view: View, spec: JobSpec, sight: Sight) -> Iterator[str]:
+    """The cards that it cannot have now, by why."""
+    cordoned = lost = 0
+    for name, cards in sight.closed():
+        node = view.nodes.get(name)
+        if node and node.kind == spec.kind and node.lost:
+            lost += cards
+        elif node and node.kind == spec.kind:
+            cordoned += cards
+    nodes = view.nodes.values()
+    broken = sum(node.broken.bit_count() for node in nodes if node.broken and node.kind == spec.kind)
+    kept, reserved = sight.kept()
+    for count, words in ((cordoned, "cordoned"), (lost, "lost"), (broken, "broken")):
+        if count:
+            yield f"{count} {words}"
+    for count, words in ((reserved, "reserved"), (kept, "kept for promised starts")):
+        if count:
+            in_ms = sight.claimed_in_ms(is_reserved=words == "reserved")
+            yield f"{count} {words} {'in ' + format_duration(in_ms) if in_ms else 'by now'}"
+
+
+def _block(sight: Sight) -> str:
+    """The most cards in one of the domains that it must lie in."""
+    request, topology = sight.request, sight.space.topology
+    level = request.rule.require
+    room = sight.room(request)
+    if level >= 0:
+        most = largest_block(topology, room, level, request.rule) * request.member
+        return f"; largest block {most} in one {(*topology.levels, 'node')[level]}"
+    if request.member > 1:
+        return f"; largest block {int(room.max(initial=0)) * request.member} on one node"
+    return ""
+
+
+def _of_shape(sight: Sight) -> Cause:
+    """Cards enough, but not as it asks."""
+    request, topology = sight.request, sight.space.topology
+    room, rule = sight.room(request), request.rule
+    names = (*topology.levels, "node")
+    if int(room.sum()) < request.least:
+        return Cause("block", f"Each {request.member} must lie on one node.")
+    if rule.slices:
+        fits = sentence(topology, fits_by_level(topology, room, request.least, rule.slices))
+        return Cause("shape", f"The free cards lie apart: {fits}.")
+    if rule.require >= 0:
+        return Cause("block", f"All must lie in one {names[rule.require]}.")
+    return Cause("shape", "The free cards do not lie as it asks.")
+
+
+def _short_resources(view: View, spec: JobSpec, sight: Sight) -> list[Cause]:
+    """What else is lacking on the nodes that have cards: each thing that alone keeps it from starting."""
+    request, space = sight.request, sight.space
+    bare = replace(request, need=())
+    room = sight.room(bare)
+    if not any(request.need) or room.sum() < request.least:
+        return []
+    names = {row: name for name, row in space.stocks.items()}
+    causes: list[Cause] = []
+    for row, need in enumerate(request.need):
+        only = tuple(need if other == row else 0 for other in range(row + 1))
+        if need and not sight.fits(replace(request, need=only)):
+            most = int(np.where(room > 0, space.stock[row, : space.size], 0).max(initial=0))
+            what = _RESOURCES.get(names[row], names[row])
+            text = f"Too little {what}: each member needs {need} of it, and nodes with free cards have {most}"
+            causes.append(Cause(names[row], f"{text} at most."))
+    if not causes and not sight.fits() and sight.fits(bare):
+        causes.append(Cause("resources", "No nodes with free cards have enough of all it needs beside them."))
+    return causes
+
+
+_RESOURCES = {"cpu": "CPU (thousandths of a core)", "memory": "memory (MB)"}
 
 _SHOWN = 100
 """Micro-yuan in the last digit that is shown: what is asked for is rounded up to it, so that it is enough."""

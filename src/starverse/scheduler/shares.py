@@ -15,6 +15,9 @@ WINDOW_MS = STEP_MS * KEEP_DEN
 _STEPS_TO_NOTHING = 2_000
 """After so many, nothing is left of any usage."""
 
+BORROWS = 1 << 59
+"""Added to the key of a tenant that has all that it is guaranteed: whoever has not stands before it."""
+
 IDLE_ONLY = 1 << 60
 """The key of a tenant of weight 0: it gets what nobody else wants."""
 
@@ -31,6 +34,8 @@ class Shares:
         self.has: list[int] = []
         self.used: list[int] = []
         self.weight: list[int] = []
+        self.guaranteed: dict[int, int] = {}
+        """The milli-cards that each tenant with a quota is guaranteed."""
         self.key: Ints = np.zeros(16, np.int64)
         self.step = 0
         """The hour up to which usage has faded."""
@@ -65,6 +70,12 @@ class Shares:
         self.weight[number] = weight
         self._count(number)
 
+    def guarantee(self, tenant: str, milli_cards: int) -> None:
+        """A tenant has a quota, of so much."""
+        number = self.of(tenant)
+        self.guaranteed[number] = milli_cards
+        self._count(number)
+
     def add(self, number: int, milli_cards: int) -> None:
         """A tenant has so many more milli-cards now, or fewer."""
         self.has[number] += milli_cards
@@ -91,7 +102,9 @@ class Shares:
         """The key a tenant would have with so many more milli-cards."""
         if not self.weight[number]:
             return IDLE_ONLY
-        return (self.has[number] + milli_cards + self.used[number] // WINDOW_MS) // self.weight[number]
+        has = self.has[number] + milli_cards
+        key = (has + self.used[number] // WINDOW_MS) // self.weight[number]
+        return key + BORROWS if has >= self.guaranteed.get(number, has + 1) else key
 
     def _count(self, number: int) -> None:
         self.key[number] = self.after(number, 0)

@@ -54,7 +54,7 @@ class Space:
         """The row of each resource in `stock`."""
         self.node = np.zeros((7, 16), np.int64)
         self.card = np.zeros((2, 16, 1), np.int64)
-        self.when = np.full((2, 1, 16), NEVER, np.int64)
+        self.when = np.full((k.RANKED, 1, 16), NEVER, np.int64)
         self.slot = np.zeros((4, 16, 2), np.int64)
         self.stock = np.zeros((2, 16), np.int64)
         self.changes = 0
@@ -62,6 +62,8 @@ class Space:
         """Counts the times that a node closed or lost a card: promises may lie on it."""
         self.grown = 0
         """Counts the times that a node came, or opened, or a card healed: more may be promised."""
+        self.freed = 0
+        """Counts the cards that came free or began to give way, again and again."""
         self._log: list[int] = []
         self._log_start = 0
 
@@ -99,6 +101,7 @@ class Space:
         was_healthy, was_open = int(self.node[k.HEALTHY, row]), bool(self.node[k.OPEN, row])
         self.shrunk += was_open and bool(not is_open or was_healthy & ~healthy)
         self.grown += is_open and bool(not was_open or healthy & ~was_healthy)
+        self.freed += healthy.bit_count()
         self.node[k.HEALTHY, row] = healthy
         self.node[k.OPEN, row] = is_open
         k.refresh(self.node, self.card, self.when, self.slot, row)
@@ -154,6 +157,7 @@ class Space:
 
     def touch(self, lot: Lot) -> None:
         """Have whoever decides look at these nodes again."""
+        self.freed += int(np.bitwise_count(lot.masks).sum())
         for number in lot.nodes.tolist():
             self._loosened(number)
 
@@ -214,10 +218,12 @@ class Space:
         """Say anew when the run on these cards ends at the latest."""
         k.until(self.node, self.card, self.when, self.slot, lot.nodes, lot.masks, ends_ms)
 
-    def use(self, lot: Lot, needs: Sequence[tuple[str, int]], sign: int) -> None:
-        """Take (1) or give back (-1) what the members on these nodes need beside cards, per share."""
+    def use(self, lot: Lot, member: int, needs: Iterable[tuple[str, int]], sign: int) -> None:
+        """Take (1) or give back (-1) what members of so many cards on these nodes need beside cards, each."""
+        members = np.bitwise_count(lot.masks).astype(np.int64) // member
         for name, amount in needs:
-            np.subtract.at(self.stock[self.row(name)], lot.nodes, sign * amount)
+            row = self.row(name)
+            np.subtract.at(self.stock[row], lot.nodes, sign * amount * members)
 
     # -- claims -------------------------------------------------------------------------------------------
 

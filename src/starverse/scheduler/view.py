@@ -7,10 +7,13 @@ from msgspec import Struct
 
 from starverse.model.job import JobSpec
 from starverse.money.lease import LeaseTerms
+from starverse.scheduler.bookings import Booking
+from starverse.scheduler.limits import Limits
 from starverse.scheduler.line import Line
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.shares import Shares
 from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.whole import Node, Whole
 
 PROMISES = 1_000
 """So many waiting jobs in order are promised a start."""
@@ -52,16 +55,30 @@ class View:
         self.spaces: dict[str, Space] = {}
         self.lines: dict[str, Line] = {}
         self.shares = Shares()
+        self.limits = Limits()
         self.promises: dict[str, Promise] = {}
         self.promised: dict[int, str] = {}
+        self.unable: dict[str, None] = {}
+        """The jobs that no start can be promised to, in order of being told so."""
         self.order: dict[str, list[int]] = {}
         """The numbers of those who have one, by kind of card, in order."""
         self.yielding: dict[str, dict[str, tuple[Running, Lot]]] = {}
         """The runs that give way to better classes, with their cards, by kind of card and name."""
+        self.bookings: dict[str, Booking] = {}
         self.depth = PROMISES
         self.stirred = True
+        self.nodes: Mapping[str, Node] = {}
+        self.wholes: dict[str, Whole] = {}
+        """What all nodes of a kind could hold, as far as anybody has asked; forgotten when a node changes."""
 
     def waiting(self, kind: str) -> int:
         """How many jobs wait for cards of a kind."""
         line = self.lines.get(kind)
         return len(line.stands) if line else 0
+
+    def whole(self, kind: str) -> Whole | None:
+        """What all nodes of a kind could hold together; None where there never was one."""
+        whole = self.wholes.get(kind)
+        if whole is None and kind in self.spaces:
+            whole = self.wholes[kind] = Whole(self.spaces[kind], self.nodes, kind)
+        return whole

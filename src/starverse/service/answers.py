@@ -164,13 +164,15 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why a job is where it is: one sentence, each cause, and the smallest change that would start it."""
+    """Why a job is where it is: one sentence, each cause, the smallest change that would start it, and when
+    it starts at the latest (nothing where no start is promised)."""
 
     job: str
     phase: Phase
     text: str
     causes: tuple[Cause, ...] = ()
     change: str = ""
+    promised_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

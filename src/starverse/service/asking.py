@@ -34,12 +34,14 @@ RESERVED = "STARVERSE_"
 
 
 class KindNow(Struct, frozen=True):
-    """A kind of card now: those in service, those free, the price of one an hour, the jobs that wait."""
+    """A kind of card now: those in service, those free, the price of one an hour, the jobs that wait, and
+    all there would be if no node were lost and no card broken."""
 
     cards: int
     free: int
     price: int
     waiting: int
+    whole: int
 
 
 class Now(Struct, frozen=True):
@@ -63,6 +65,7 @@ def now_of(state: State, tenant: str, now_ms: int) -> Now:
             space.free,
             price_at(state.truth.prices.get(kind, []), now_ms),
             state.view.waiting(kind),
+            sum(node.cards for node in state.nodes.values() if node.kind == kind),
         )
         for kind, space in state.spaces.items()
     }
@@ -158,7 +161,7 @@ def _kind(kind: str, now: Now, cards_min: int) -> str:
     if kind not in now.kinds:
         there = ", ".join(sorted(now.kinds))
         raise BadInput(f"This cluster has no {kind[:64]!r} cards.", f"It has: {there}.")
-    cards = now.kinds[kind].cards
+    cards = now.kinds[kind].whole
     if cards_min > cards * CARD:
         wanted = cards_min // CARD
         has = f"This cluster has {cards} {kind} card{'s' * (cards != 1)}; you asked for {wanted}."

@@ -81,7 +81,7 @@ def why(platform: Platform, actor: Actor, job: str) -> Why:
         reason = why_waiting(state.view, job, now_ms, alive.not_before_ms)
         causes = tuple(Cause(cause.code, cause.text) for cause in reason.causes)
         text = causes[0].text if causes else "Its turn is now."
-        return Why(job, alive.phase, text, causes, reason.change)
+        return Why(job, alive.phase, text, causes, reason.change, reason.promised_ms or None)
 
     ended = f"It is {row.outcome}{': ' + row.why if row.why else ''}." if row.outcome else "It has ended."
     return platform.ask(look) or Why(job, "ended", ended)

@@ -14,6 +14,8 @@ STOP_WHY = {
     "wallet": "the wallet is empty",
     "time-limit": "its time limit is used up",
     "drain": "its node is being drained",
+    "preempt": "a job of a better class needs its cards",
+    "reservation": "its reservation is over",
 }
 
 

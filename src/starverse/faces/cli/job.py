@@ -8,7 +8,7 @@ from starverse.faces.cli import session
 from starverse.faces.cli.options import AsJson, JobName
 from starverse.faces.cli.pick import pick
 from starverse.faces.cli.show import Column, document, facts, line, now_ms, table
-from starverse.faces.cli.words import ago, cards, ending, harmless, many, number, one_line, standing
+from starverse.faces.cli.words import ago, cards, clock, ending, harmless, many, number, one_line, standing
 from starverse.model.units import format_duration, format_yuan
 
 if TYPE_CHECKING:
@@ -105,6 +105,10 @@ def why(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
     for cause in reason.causes:
         if cause.text != reason.text:
             line(f"  - {one_line(cause.text)}")
+    if reason.promised_ms is not None:
+        at_ms, now = reason.promised_ms, now_ms()
+        says = "It starts at the latest at" if at_ms >= now else "It was to start by"
+        line(f"{says} {clock(at_ms)} ({ago(at_ms, now)}).")
     if reason.change:
         line(f"What would start it: {one_line(reason.change)}")
     if runs:

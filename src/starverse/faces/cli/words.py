@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from itertools import pairwise
 
 from starverse.model.units import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, format_yuan
@@ -41,6 +42,11 @@ def ago(at_ms: int, now_ms: int) -> str:
             amount = f"{distance_ms // unit_ms} {name}"
             return f"{amount} ago" if now_ms >= at_ms else f"in {amount}"
     raise AssertionError("two seconds are longer than one")
+
+
+def clock(at_ms: int) -> str:
+    """A moment as the clock on the wall here shows it: `2026-12-02 18:00`."""
+    return datetime.fromtimestamp(at_ms / SECOND_MS, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def size(count: float) -> str:

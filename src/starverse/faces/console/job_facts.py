@@ -27,9 +27,14 @@ def reason(voice: Voice, job: sc.Job, why: sc.Why | None, last: sc.Run | None = 
         change = (
             tag("p", tag("b", voice.say("job.change")), " ", voice.server(why.change)) if why.change else None
         )
+        promised = (
+            tag("p", voice.say("job.promised", time=voice.when(why.promised_ms)))
+            if why.promised_ms is not None
+            else None
+        )
         words = tag("ul", *causes) if causes else tag("p", voice.server(why.text))
         head = tag("b", voice.say("job.why_paused" if job.phase == "paused" else "job.why_waiting"))
-        return tag("div", tag("div", head, words), change, cls=f"sv-reason is-{job.phase}")
+        return tag("div", tag("div", head, words), promised, change, cls=f"sv-reason is-{job.phase}")
     if job.why and job.phase != "running":
         text = last.text.strip() if last is not None and job.outcome == "failed" else ""
         said = tag("pre", plain(text)) if text else None
