@@ -45,6 +45,10 @@ def test_the_gang_is_placed_each_time(site: Site) -> None:
     assert len(decisions.gang_ms(site, 32, times=2)) == 2
 
 
+def test_only_what_died_is_replaced() -> None:
+    assert len(decisions.swap_ms(SMALL, 32, 2, times=2)) == 2
+
+
 def test_a_long_queue_is_decided_the_same_each_time_and_lived_through() -> None:
     crowd = decisions.crowded(SMALL, queue=200, requests=60, tenants=20, scattered=24)
     assert crowd.site.size - crowd.used == 24

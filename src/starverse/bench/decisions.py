@@ -19,7 +19,7 @@ from starverse.bench.crowd import PRIORITIES, XIAMEN, XIAMEN_TORUS, Crowd, Site
 from starverse.bench.figure import Figure
 from starverse.model.job import JobSpec, Priority
 from starverse.model.units import CARD, DAY_MS, HOUR_MS
-from starverse.scheduler.plan import Plan
+from starverse.scheduler.plan import Place, Plan
 from starverse.scheduler.reasons import why_waiting
 
 TIMES = 5
@@ -67,6 +67,37 @@ def gang_ms(site: Site, cards: int, times: int = TIMES) -> list[float]:
             crowd.end(crowd.runs.pop())
             crowd.settle()
     return taken[1:]
+
+
+def measure_swap() -> Sequence[Figure]:
+    """A switch dies under a large job: only what it lost is replaced."""
+    what = "swap 8 nodes under a job of 1,000 cards, 70 % full"
+    return _row("swap", what, swap_ms(XIAMEN, 1_000, 8), "ms", 10, "FlashRecovery 150 s: all of a recovery")
+
+
+def swap_ms(site: Site, cards: int, nodes: int, times: int = TIMES) -> list[float]:
+    """Milliseconds to place a gang of whole nodes anew of which so many died; the others must stay."""
+    crowd = Crowd(site, 200)
+    crowd.churn(site.size * 7 // 10)
+    taken = []
+    with undisturbed():
+        for _ in range(times + 1):
+            crowd.submit(crowd.spec(cards, site.cards, DAY_MS))
+            (had,) = (nodes_of(place) for place in crowd.step().places)
+            dead = sorted(had)[:nodes]
+            crowd.lose(dead, crowd.runs[-1])
+            (has,) = (nodes_of(place) for place in crowd.step().places)
+            taken.append(crowd.spent_ns[-1] / 1e6)
+            assert had - has == set(dead), "more than what died was replaced"
+            crowd.end(crowd.runs.pop())
+            crowd.mend(dead)
+            crowd.settle()
+    return taken[1:]
+
+
+def nodes_of(place: Place) -> set[str]:
+    """The nodes a job starts on."""
+    return {share.node for share in place.shares}
 
 
 def measure_queue() -> Sequence[Figure]:
@@ -308,6 +339,7 @@ def _row(
 
 PARTS: Sequence[tuple[str, Callable[[], Sequence[Figure]]]] = (
     ("a large gang", measure_gang),
+    ("dead nodes under a gang", measure_swap),
     ("a long queue", measure_queue),
     ("jobs that come and go", measure_churn),
     ("preemption", measure_preempt),
