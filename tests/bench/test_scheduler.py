@@ -45,11 +45,15 @@ def test_the_gang_is_placed_each_time(site: Site) -> None:
     assert len(decisions.gang_ms(site, 32, times=2)) == 2
 
 
+def test_only_what_died_is_replaced() -> None:
+    assert len(decisions.swap_ms(SMALL, 32, 2, times=2)) == 2
+
+
 def test_a_long_queue_is_decided_the_same_each_time_and_lived_through() -> None:
     crowd = decisions.crowded(SMALL, queue=200, requests=60, tenants=20, scattered=24)
     assert crowd.site.size - crowd.used == 24
     assert len(crowd.state.view.lines[KIND].requests) >= 60
-    assert len(decisions.from_scratch_ms(crowd, times=2)) == 2
+    assert len(decisions.from_scratch_ms(crowd, times=2)[0]) == 2
     decisions.after_end_ms(crowd, 30)
     assert consistent(crowd)
     assert len(decisions.reason_ms(crowd, 80, times=1)) == 1

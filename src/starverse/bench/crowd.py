@@ -123,6 +123,23 @@ class Crowd:
         for event in rules.ended(state, alive, ev.RunEnded(run, self.now_ms, "exit", code), self.now_ms):
             self._fold(event)
 
+    def lose(self, nodes: Iterable[str], run: str) -> None:
+        """Nodes under a run die at one instant, as when their switch does; its job waits again."""
+        for node in nodes:
+            self._fold(ev.NodeLost(node, self.now_ms))
+        alive = self.state.runs[run]
+        self.runs.remove(run)
+        self.used -= alive.milli_cards // CARD
+        self.waits[alive.job] = alive.milli_cards // CARD
+        for event in rules.ended(self.state, alive, ev.RunEnded(run, self.now_ms, "lost"), self.now_ms):
+            self._fold(event)
+
+    def mend(self, nodes: Iterable[str]) -> None:
+        """Lost nodes come back."""
+        for node in nodes:
+            known = self.state.nodes[node]
+            self._fold(ev.NodeJoined(node, known.kind, known.cards, known.place, known.at))
+
     def end_one(self) -> None:
         """A run chosen by chance ends."""
         at = self.chance.randrange(len(self.runs))

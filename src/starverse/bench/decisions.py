@@ -19,6 +19,7 @@ from starverse.bench.crowd import PRIORITIES, XIAMEN, XIAMEN_TORUS, Crowd, Site
 from starverse.bench.figure import Figure
 from starverse.model.job import JobSpec, Priority
 from starverse.model.units import CARD, DAY_MS, HOUR_MS
+from starverse.scheduler.plan import Place, Plan
 from starverse.scheduler.reasons import why_waiting
 
 TIMES = 5
@@ -68,11 +69,42 @@ def gang_ms(site: Site, cards: int, times: int = TIMES) -> list[float]:
     return taken[1:]
 
 
+def measure_swap() -> Sequence[Figure]:
+    """A switch dies under a large job: only what it lost is replaced."""
+    what = "swap 8 nodes under a job of 1,000 cards, 70 % full"
+    return _row("swap", what, swap_ms(XIAMEN, 1_000, 8), "ms", 10, "FlashRecovery 150 s: all of a recovery")
+
+
+def swap_ms(site: Site, cards: int, nodes: int, times: int = TIMES) -> list[float]:
+    """Milliseconds to place a gang of whole nodes anew of which so many died; the others must stay."""
+    crowd = Crowd(site, 200)
+    crowd.churn(site.size * 7 // 10)
+    taken = []
+    with undisturbed():
+        for _ in range(times + 1):
+            crowd.submit(crowd.spec(cards, site.cards, DAY_MS))
+            (had,) = (nodes_of(place) for place in crowd.step().places)
+            dead = sorted(had)[:nodes]
+            crowd.lose(dead, crowd.runs[-1])
+            (has,) = (nodes_of(place) for place in crowd.step().places)
+            taken.append(crowd.spent_ns[-1] / 1e6)
+            assert had - has == set(dead), "more than what died was replaced"
+            crowd.end(crowd.runs.pop())
+            crowd.mend(dead)
+            crowd.settle()
+    return taken[1:]
+
+
+def nodes_of(place: Place) -> set[str]:
+    """The nodes a job starts on."""
+    return {share.node for share in place.shares}
+
+
 def measure_queue() -> Sequence[Figure]:
     """A very long queue: decided from scratch, after each end of a run, and asked why one of it waits."""
     crowd = crowded(XIAMEN, QUEUE, REQUESTS, TENANTS, SCATTERED)
-    scratch_ms = from_scratch_ms(crowd)
-    plan = crowd.step()
+    scratch_ms, plan = from_scratch_ms(crowd)
+    crowd.commit(plan)
     what = (
         f"a cycle from scratch: {QUEUE:,} wait in {REQUESTS:,} kinds of request, {TENANTS:,} tenants, "
         f"{SCATTERED:,} cards free; {len(plan.places)} start, {len(plan.promises):,} promised"
@@ -100,8 +132,8 @@ def crowded(site: Site, queue: int, requests: int, tenants: int, scattered: int)
     return crowd
 
 
-def from_scratch_ms(crowd: Crowd, times: int = TIMES) -> list[float]:
-    """Milliseconds to decide with nothing proven; the plans, all the same, are thrown away."""
+def from_scratch_ms(crowd: Crowd, times: int = TIMES) -> tuple[list[float], Plan]:
+    """Milliseconds to decide with nothing proven, and the plan, the same each time; it is not carried out."""
     taken, plans = [], []
     with undisturbed():
         for _ in range(times + 1):
@@ -111,7 +143,7 @@ def from_scratch_ms(crowd: Crowd, times: int = TIMES) -> list[float]:
             assert plans[-1] == plans[0], "the same view gave two plans"
             if sum(taken) > PATIENCE_MS:
                 break
-    return taken[1:] or taken
+    return taken[1:] or taken, plans[0]
 
 
 def after_end_ms(crowd: Crowd, ends: int) -> list[float]:
@@ -236,8 +268,8 @@ def reclaim_ms(site: Site, cards: int, times: int = TIMES) -> list[float]:
     assert crowd.used == site.size, "the cluster is not full"
     crowd.now_ms += HOUR_MS
     crowd.submit(crowd.spec(cards, site.cards, DAY_MS, "reserved"))
-    taken = from_scratch_ms(crowd, times)
-    leave = {evict.run for evict in crowd.decide().evictions}
+    taken, plan = from_scratch_ms(crowd, times)
+    leave = {evict.run for evict in plan.evictions}
     assert sum(crowd.state.runs[run].milli_cards for run in leave) == cards * CARD, "more leave than must"
     return taken
 
@@ -254,9 +286,9 @@ def fill_s(site: Site, times: int = TIMES) -> list[float]:
     crowd = Crowd(site, 100)
     for _ in range(site.size):
         crowd.submit(crowd.spec(1, 1, DAY_MS))
-    taken = [ms / 1e3 for ms in from_scratch_ms(crowd, times)]
-    assert len(crowd.step().places) == site.size, "not all of them fit"
-    return taken
+    taken, plan = from_scratch_ms(crowd, times)
+    assert len(plan.places) == site.size, "not all of them fit"
+    return [ms / 1e3 for ms in taken]
 
 
 def measure_core() -> Sequence[Figure]:
@@ -307,6 +339,7 @@ def _row(
 
 PARTS: Sequence[tuple[str, Callable[[], Sequence[Figure]]]] = (
     ("a large gang", measure_gang),
+    ("dead nodes under a gang", measure_swap),
     ("a long queue", measure_queue),
     ("jobs that come and go", measure_churn),
     ("preemption", measure_preempt),
