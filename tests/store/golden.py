@@ -20,6 +20,7 @@ from tests.store.lives import START_MS, Day, Wish
 from starverse.control.state import State
 from starverse.model import events as ev
 from starverse.model import requests as rq
+from starverse.model.reservation import Reservation
 from starverse.model.units import DAY_MS, HOUR_MS, MINUTE_MS, YUAN
 from starverse.money.lease import LeaseTerms
 from starverse.store import chain
@@ -39,6 +40,8 @@ class Line(Struct, frozen=True):
     chain: str
     body: msgspec.Raw
 
+
+BOOKED = Reservation("later", "ada", "cpu", 7_000, START_MS + 9 * DAY_MS, START_MS + 10 * DAY_MS)
 
 THE_DAY = Day(
     (
@@ -64,11 +67,16 @@ THE_DAY = Day(
         (40 * MINUTE_MS, rq.CordonNode("n1", "op", drain=True)),
         (50 * MINUTE_MS, rq.UncordonNode("n1", "op")),
         (55 * MINUTE_MS, ev.CardHealthChanged("n1", 3, False, "ecc errors")),
+        (56 * MINUTE_MS, rq.SetQuota("ada", guaranteed=8_000)),
+        (57 * MINUTE_MS, rq.SetLicences("solver", 2)),
+        (58 * MINUTE_MS, rq.SetBudget("busbar", 10_000_000)),
+        (60 * MINUTE_MS, rq.Reserve(BOOKED)),  # all cards, so that a lost node is missed
         (70 * MINUTE_MS, rq.TopUp("bo", 5 * YUAN, "bank transfer 42")),
         (80 * MINUTE_MS, rq.StopJob("j-0005", "ada")),
         (90 * MINUTE_MS, ev.NodeLost("n2", START_MS + 90 * MINUTE_MS, "power")),
         (95 * MINUTE_MS, ev.NodeJoined("n2", "cpu", 4)),
         (100 * MINUTE_MS, ev.CardHealthChanged("n1", 3, True)),
+        (3 * HOUR_MS, rq.CancelReservation("later", "ada")),
         (4 * HOUR_MS, rq.StopJob("j-0006", "ada")),
         (4 * HOUR_MS, rq.ResumeJob("j-0007", "bo")),
         (4 * HOUR_MS, rq.SetPrice("cpu", 2 * lives.PRICE, START_MS + DAY_MS)),

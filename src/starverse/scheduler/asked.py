@@ -27,6 +27,8 @@ def check(spec: JobSpec, view: View) -> None:
     """Raises BadInput, with what is wrong and what could be had, for a job that can never start here."""
     _check_numbers(spec)
     space, whole = view.spaces.get(spec.kind), view.whole(spec.kind)
+    if not view.spaces and spec.shape == PLAIN:
+        return  # no node has come yet
     if space is None or whole is None:
         there = ", ".join(sorted(view.spaces))
         raise BadInput(
