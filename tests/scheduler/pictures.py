@@ -10,6 +10,7 @@ from typing import Any
 from tests.scheduler.checker import Checker
 
 from starverse.control.state import State
+from starverse.control.truth import Run
 from starverse.model import events as ev
 from starverse.model.allocation import Share
 from starverse.model.job import JobSpec, Priority, Shape
@@ -24,7 +25,8 @@ PRICE = 3_600_000
 """A micro-yuan for each card-millisecond: the window costs 60,000 a card, the least 10,000."""
 
 CYCLES_MOST = 2
-"""So many decisions at one instant may find something to do."""
+"""So many decisions at one instant may find something to do, and as many again for each job that waits: one
+after the other may come to be the first in line, and be brought forward."""
 
 
 class Scene:
@@ -36,7 +38,6 @@ class Scene:
         self.memo: Memo = {}
         self.minute = 0.0
         self.starts: dict[str, float] = {}
-        self.cycles = 0
         self.tell(ev.LayoutSet(("rack",)))
         self.marks: dict[str, str] = {}
         self._add(picture, "cpu", **how)
@@ -141,6 +142,19 @@ class Scene:
         self.tell(ev.NodeCordoned(node))
         return self
 
+    def reopen(self, node: str) -> "Scene":
+        """A node takes new runs again."""
+        self.tell(ev.NodeUncordoned(node))
+        return self
+
+    def lose(self, node: str) -> "Scene":
+        """A node is lost, and all that ran there waits again."""
+        self.tell(ev.NodeLost(node, self.now_ms))
+        for run in tuple(self.state.runs.values()):
+            if any(share.node == node for share in run.shares):
+                self.again(run.job)
+        return self
+
     def tell_back(self, node: str) -> "Scene":
         """A node that was lost is back."""
         known = self.state.nodes[node]
@@ -150,20 +164,26 @@ class Scene:
     def at(self, minute: float) -> "Scene":
         """So many minutes later: the time limits that are over by then end their runs one by one."""
         while True:
-            ends = [
-                (self.state.runs[job.run].started_ms + job.spec.time_limit_ms - job.ran_ms, name)
-                for name, job in self.state.jobs.items()
-                if job.run
-            ]
+            ends = [(self._end_ms(run), run.job) for run in self.state.runs.values()]
             end_ms, name = min(ends, default=(1 << 62, ""))
             if end_ms > minute * MINUTE_MS:
                 break
             self.minute = max(self.minute, end_ms / MINUTE_MS)
-            self.end(name)
+            self._leave(name)
             if not any(other_ms == end_ms for other_ms, other in ends if other != name):
                 self.decide()
         self.minute = minute
         return self.decide()
+
+    def _end_ms(self, run: Run) -> int:
+        """When a run ends at the latest."""
+        job = self.state.jobs[run.job]
+        return run.kill_at_ms if run.stop_why else run.started_ms + job.spec.time_limit_ms - job.ran_ms
+
+    def _leave(self, job: str) -> None:
+        """A run ends: because it was told to, and its job waits again, or at its time limit."""
+        is_told = self.state.runs[self.state.jobs[job].run].stop_why
+        (self.again if is_told else self.end)(job)
 
     def decide(self) -> "Scene":
         """All decisions of this instant, each made true before the next."""
@@ -177,9 +197,15 @@ class Scene:
             if plan is NOTHING:
                 continue
             cycles += 1
-            assert cycles <= CYCLES_MOST, f"it does not settle: {plan}"
+            most = CYCLES_MOST * (1 + sum(map(view.waiting, view.lines)))
+            assert cycles <= most, f"it does not settle: {plan}"
             self.make_true(plan)
-        self.cycles = max(self.cycles, cycles)
+        gone = [run.job for run in self.state.runs.values() if run.stop_why and run.kill_at_ms <= self.now_ms]
+        if gone:
+            for job in gone:
+                self._leave(job)
+            return self.decide()
+        self.cycles = cycles
         self.checker.instant_is_over(self.now_ms)
         return self
 

@@ -53,6 +53,22 @@ def test_of_e6_there_is_no_date_while_nodes_are_down_and_small_ones_run() -> Non
     assert scene.why("top").promised_ms == 0
 
 
+def test_one_that_can_be_promised_a_start_at_last_makes_no_other_of_its_class_later() -> None:
+    scene = Scene("- a b c", {"a": 5, "b": 5, "c": 5}).ask("wide", 4).decide().ask("1", 2, minutes=5).decide()
+    assert (scene.promised("wide"), scene.promised("1")) == (0, 5)
+    scene.reopen("n0").decide()
+    assert (scene.promised("wide"), scene.promised("1")) == (10, 5)
+
+
+@pytest.mark.xfail(
+    strict=True, reason="who comes to be the first in line is brought forward one decision later"
+)
+def test_of_c1_all_that_comes_forward_does_so_in_two_decisions() -> None:
+    scene = Scene("- a b c...", {"a": 5, "b": 5, "c": 5})
+    scene.ask("1", 4, minutes=5).decide().at(1).ask("2", 3, minutes=5).decide()
+    assert scene.reopen("n0").decide().cycles <= 2
+
+
 def test_a_run_that_ends_early_brings_the_first_in_line_forward() -> None:
     scene = Scene("aa", {"a": 60}).ask("1", 2).ask("2", 2).decide()
     assert (scene.promised("1"), scene.promised("2")) == (60, 120)
@@ -79,6 +95,12 @@ def test_a_promise_on_a_node_that_closes_is_made_anew_elsewhere() -> None:
     assert scene.promised("1") == 10
     scene.close("n0").decide()
     assert scene.promised("1") == 20
+
+
+def test_nobody_gives_way_on_a_node_or_a_card_that_nobody_else_can_have() -> None:
+    scene = Scene(". #.").ask("1", 1, priority="preemptible", minutes=90).ask("2", 1, priority="preemptible")
+    scene.decide().close("n0").decide().at(10).ask("3", 1).decide()
+    assert scene.running() == "1 3", "only the run on the open node has left"
 
 
 def test_what_was_promised_to_one_that_is_stopped_is_free_for_others() -> None:

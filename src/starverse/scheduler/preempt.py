@@ -8,7 +8,7 @@ from numba import njit
 
 from starverse.model.units import MINUTE_MS
 from starverse.scheduler.calendar import place
-from starverse.scheduler.kernels import FREE, FROM, MASK, NEVER, WHOSE, Ints
+from starverse.scheduler.kernels import FREE, FROM, HEALTHY, MASK, NEVER, OPEN, WHOSE, Ints
 from starverse.scheduler.line import RANKS, Request
 from starverse.scheduler.space import Lot, Space
 
@@ -75,7 +75,7 @@ def evict(
     owner = np.full((space.size, space.card.shape[2]), _NOBODYS, np.int64)
     _mark_free(space.node, owner)
     for number, (_, _, lot) in enumerate(ripe, 1):
-        _mark(owner, lot.nodes, lot.masks, number)
+        _mark(space.node, owner, lot.nodes, lot.masks, number)
     _unmark_claimed(space.slot, until_ms, request.below, owner)
     room = np.empty(space.size, np.int64)
     low, high = 0, len(ripe)
@@ -110,11 +110,12 @@ def _mark_free(node: Ints, owner: Ints) -> None:
 
 
 @njit(cache=True)
-def _mark(owner: Ints, nodes: Ints, masks: Ints, number: int) -> None:
-    """Write the number of a run on its cards."""
+def _mark(node: Ints, owner: Ints, nodes: Ints, masks: Ints, number: int) -> None:
+    """Write the number of a run on its cards, where they can be had by others when it has left."""
     for i in range(nodes.size):
+        takes = node[HEALTHY, nodes[i]] if node[OPEN, nodes[i]] else 0
         for c in range(owner.shape[1]):
-            if masks[i] >> c & 1:
+            if (masks[i] & takes) >> c & 1:
                 owner[nodes[i], c] = number
 
 
