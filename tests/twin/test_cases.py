@@ -23,7 +23,7 @@ from starverse.twin.tables import NotYet
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "tests" / "cases").glob("*.toml"))
-SOURCES = ("case_file.py", "case_moments.py")
+SOURCES = ("case_file.py", "case_limits.py", "case_moments.py")
 GUIDE = (ROOT / "docs" / "cases.md").read_text()
 
 LAWS_TURNS = 100
@@ -95,6 +95,7 @@ def test_a_case_is_the_same_each_time_and_looking_changes_nothing() -> None:
 def test_all_that_can_be_asked_for_can_be_said_in_a_case() -> None:
     """A new request, or a new part of a job, needs a key in a case, which may be one that says "not yet"."""
     said = {rq.OpenTenant, rq.TopUp, rq.SubmitJob, rq.StopJob, rq.ResumeJob, rq.CordonNode, rq.UncordonNode}
+    said |= {rq.SetQuota, rq.SetBudget, rq.SetLicences, rq.Reserve, rq.CancelReservation}
     otherwise = {rq.SetPrice, rq.InjectFault}  # a job has its price; `kill`
     assert said | otherwise == set(rq.Request.__args__)  # type: ignore[attr-defined]
     assert set(Shape.__struct_fields__) == {
@@ -104,7 +105,7 @@ def test_all_that_can_be_asked_for_can_be_said_in_a_case() -> None:
     of_no_matter = {"project", "owner", "name", "work", "roles", "array", "array_index"}
     assert set(JobSpec.__struct_fields__) - of_no_matter == {
         "job", "tenant", "cards_min", "cards_max", "kind", "price", "time_limit_ms", "retries", "priority",
-        "after", "earliest_start_ms", "shape",
+        "after", "earliest_start_ms", "shape", "reservation",
     }  # fmt: skip
 
 
@@ -144,8 +145,12 @@ WRONG = [
     (JOB + "[expect]\nrunning = {j = {nodes_at_most = 2}}", "expect.running.j.nodes_at_most: this key"),
     ('[cluster]\nnodes = [{name = "n", place = "r"}]', "cluster.nodes[1].place: 'r' names no domains."),
     ('[cluster]\nlevels = "r"\nnodes = [{name = "n", place = "{1}"}]', "has no range number 1"),
-    (NODES + "[tenants.ann]\nquota = 8", "tenants.ann.quota: not yet: a tenant's cards cannot be bounded."),
-    (NODES + '[[reservations]]\nname = "b"', "reservations: not yet: cards cannot be booked ahead."),
+    (NODES + "[tenants.ann]\nquota = 8", "tenants.ann.quota: this key is not known."),
+    (NODES + "[tenants.ann]\nborrow_max = -1", "tenants.ann.borrow_max: '-1' is no whole number from 0"),
+    (NODES + '[budgets]\nrow = "much"', "budgets.row: 'much' is no number of 0 or more."),
+    (NODES + '[[reservations]]\nname = "b"', "reservations[1].from: both times must be said."),
+    (JOB + 'reservation = "b"', "jobs: j runs in 'b', which is not here."),
+    (JOB + 'cron = "30 1 * * *"', "jobs[1].cron: not yet: jobs cannot be submitted by a calendar."),
 ]
 
 

@@ -75,7 +75,10 @@ class Moment(Struct, frozen=True):
 
 
 class Case(Struct, frozen=True):
-    """A situation: `needs` names the part of the product that is missing for it, `bug` what goes wrong."""
+    """A situation: `needs` names the part of the product that is missing for it, `bug` what goes wrong.
+
+    `asks` are limits and reservations, and when they are asked for.
+    """
 
     title: str
     start_ms: int
@@ -84,6 +87,7 @@ class Case(Struct, frozen=True):
     nodes: tuple[ev.NodeJoined, ...]
     tenants: dict[str, int]
     jobs: dict[str, CaseJob]
+    asks: tuple[tuple[int, Request], ...] = ()
     moments: tuple[Moment, ...] = ()
     expect: Expect = Expect()
     about: str = ""

@@ -13,6 +13,7 @@ from starverse.model.job import RETRIES_DEFAULT, TIME_LIMIT_DEFAULT_MS, After, J
 from starverse.model.units import CARD, CARDS_MAX, HOUR_MS, YUAN, parse_cards
 from starverse.train.contract import EXIT_DONE
 from starverse.twin.case import Case, CaseJob, Expect
+from starverse.twin.case_limits import read_limits, read_reservations, read_tenants
 from starverse.twin.case_moments import AT_NOT_YET, Reader, read_expect, read_moments
 from starverse.twin.tables import (
     NAMES_MAX,
@@ -35,14 +36,7 @@ START_MS = round(datetime(2026, 1, 5, 12, tzinfo=UTC).timestamp() * 1000)
 """When a case begins that says nothing: noon of a Monday."""
 
 NOT_YET = {
-    "reservations": "cards cannot be booked ahead.",
-    "power": "power budgets do not bound what starts.",
-    "cooling": "cooling loops do not bound what starts.",
-}
-CLUSTER_NOT_YET = {"licences": "licences are not counted."}
-TENANT_NOT_YET = {
-    "quota": "a tenant's cards cannot be bounded.",
-    "weight": "a tenant's share cannot be weighed.",
+    "prices": "prices do not change in a case.",
 }
 JOB_NOT_YET = {"cron": "jobs cannot be submitted by a calendar."}
 
@@ -80,22 +74,33 @@ def parse(text: str) -> Case:
         raise BadInput(f"this is no valid TOML: {error}.", 'Text stands in "quotes".') from None
     table = Table(found, "", NOT_YET)
     start_ms = table.moment_ms("start", 0, START_MS)
-    cluster = Table(table.raw("cluster", {}), "cluster", CLUSTER_NOT_YET)
+    cluster = Table(table.raw("cluster", {}), "cluster")
     layout = _layout(cluster)
     nodes = read_nodes(cluster, "nodes", layout)
     cluster.done()
     if not nodes:
         raise BadInput("cluster.nodes: there are no nodes.", 'Write nodes = [{name = "n[1-4]", cards = 8}].')
-    tenants = _tenants(table)
+    tenants, limits = read_tenants(table)
+    limits += read_limits(table)
+    booked, asks = read_reservations(
+        table, start_ms, nodes[0].kind, lambda row, cards: _shape(row, layout, cards, cards)
+    )
     jobs = _jobs(table, start_ms, layout, nodes[0].kind)
     for job in jobs.values():
         tenants.setdefault(job.spec.tenant, 0)
+        if job.spec.reservation and job.spec.reservation not in booked:
+            what = f"jobs: {job.spec.job} runs in {shown(job.spec.reservation)}, which is not here."
+            raise BadInput(what, nearest(job.spec.reservation, booked))
+    for name, tenant in booked.items():
+        tenants.setdefault(tenant, 0)
+        if name in jobs:
+            raise BadInput(f"reservations: a job has the name {shown(name)} as well.", "Rename one.")
     rows = table.tables("at", 1_000, AT_NOT_YET)
     known = {node.node: node for node in nodes}
     joining = [read_nodes(row, "join", layout) for row in rows]
     for node in (node for joined in joining for node in joined):
         known.setdefault(node.node, node)
-    reader = Reader(start_ms, layout, nodes, known, jobs, tenants)
+    reader = Reader(start_ms, layout, nodes, known, jobs, tenants, tuple(booked))
     moments = read_moments(rows, joining, reader)
     case = Case(
         table.text("title", "A case"),
@@ -105,6 +110,7 @@ def parse(text: str) -> Case:
         nodes,
         tenants,
         jobs,
+        (*((start_ms, limit) for limit in limits), *asks),
         moments,
         read_expect(table.table("expect"), reader) or Expect(),
         table.text("about"),
@@ -154,6 +160,7 @@ def _nodes_of(row: Table, layout: ev.LayoutSet) -> list[ev.NodeJoined]:
     place, at = row.raw("place", []), row.raw("at", [])
     milli_cpu, memory_mb = row.decimal("cpu", 0, 1000), row.whole("memory_mb", 0)
     resources = tuple(each_of(row.table("resources"), whole).items())
+    feeds, card_mw = row.texts("feeds"), row.decimal("card_watts", 0, 1000)
     row.done()
     place = [place] if isinstance(place, str) else place
     if not isinstance(place, list) or len(place) > len(layout.levels):
@@ -172,22 +179,17 @@ def _nodes_of(row: Table, layout: ev.LayoutSet) -> list[ev.NodeJoined]:
         axes = tuple(_axis(filled(each, groups, row.of("at")), row.of("at")) for each in at)
         if any(axis >= size for axis, size in zip(axes, layout.torus, strict=True)):
             raise row.bad("at", f"{axes} lies outside of the torus.", "Count from 0.")
-        nodes.append(ev.NodeJoined(node, kind, cards, domains, axes, milli_cpu, memory_mb, resources))
+        hangs_on = tuple(filled(each, groups, row.of("feeds")) for each in feeds)
+        nodes.append(
+            ev.NodeJoined(
+                node, kind, cards, domains, axes, milli_cpu, memory_mb, resources, hangs_on, card_mw
+            )
+        )
     return nodes
 
 
 def _axis(text: str, where: str) -> int:
     return whole(int(text) if text.isdecimal() and len(text) < 7 else text, where)
-
-
-def _tenants(table: Table) -> dict[str, int]:
-    tenants = {}
-    rows = table.table("tenants")
-    for name in rows.keys:
-        row = Table(rows.raw(name), rows.of(name), TENANT_NOT_YET)
-        tenants[name] = row.decimal("yuan", 0, YUAN)
-        row.done()
-    return tenants
 
 
 # -- jobs -------------------------------------------------------------------------------------------------
@@ -246,6 +248,7 @@ def _job(row: Table, name: str, start_ms: int, layout: ev.LayoutSet, kind: str) 
         after=tuple(_after(each, row) for each in row.raw("after", [])),
         earliest_start_ms=row.moment_ms("earliest_start", start_ms, 0),
         shape=_shape(row, layout, least, most),
+        reservation=row.text("reservation"),
     )
     return CaseJob(spec, 0, fates, row.flag("saves"))
 

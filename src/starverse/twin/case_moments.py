@@ -9,6 +9,7 @@ from starverse.model.errors import BadInput
 from starverse.model.job import Outcome
 from starverse.model.units import YUAN
 from starverse.twin.case import CaseJob, Expect, Lies, Moment, Together
+from starverse.twin.case_limits import read_limits
 from starverse.twin.tables import (
     Table,
     decimal,
@@ -25,7 +26,6 @@ AT_NOT_YET = {
     "resize": "a gang's size cannot be changed while it runs.",
     "lend": "tenants cannot lend one another cards.",
     "edit": "a job that waits cannot be changed.",
-    "power_cap": "power budgets do not bound what starts.",
 }
 
 
@@ -38,6 +38,7 @@ class Reader(NamedTuple):
     known: Mapping[str, ev.NodeJoined]
     jobs: Mapping[str, CaseJob]
     tenants: Mapping[str, int]
+    booked: tuple[str, ...] = ()
 
     def level(self, name: str, where: str) -> str:
         """The name of a level."""
@@ -80,6 +81,7 @@ def _moment(row: Table, joined: tuple[ev.NodeJoined, ...], reader: Reader) -> Mo
     requests += [rq.StopJob(job) for job in jobs("stop")]
     requests += [rq.ResumeJob(job) for job in jobs("resume")]
     requests += [rq.TopUp(tenant, amount) for tenant, amount in money.items()]
+    requests += read_limits(row)
     killed, restart = jobs("kill"), row.flag("restart")
     expect = read_expect(row.table("expect"), reader)
     row.done()
@@ -105,15 +107,17 @@ def read_expect(table: Table, reader: Reader) -> Expect | None:
     if not table.keys:
         return None
 
-    def of_jobs(key: str, read: Callable[[Any, str], Any], plain: Any = None) -> dict[str, Any]:
-        """A value for each job; with `plain`, a list of jobs gives that to each."""
+    def of_jobs(
+        key: str, read: Callable[[Any, str], Any], plain: Any = None, others: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
+        """A value for each job (or of the others); with `plain`, a list of jobs gives that to each."""
         value = table.raw(key, {})
         if plain is not None and not isinstance(value, dict):
             value = dict.fromkeys(texts(value, table.of(key)))
         found = {}
         for pattern, each in Table(value, table.of(key)).raw_items():
             what = plain if each is None else read(each, f"{table.of(key)}.{pattern}")
-            for name in names_in((pattern,), table.of(key), reader.jobs, "job"):
+            for name in names_in((pattern,), table.of(key), {*reader.jobs, *others}, "job"):
                 found[name] = what
         return found
 
@@ -138,7 +142,7 @@ def read_expect(table: Table, reader: Reader) -> Expect | None:
         tuple(_together(row, reader) for row in table.tables("together", 1_000)),
         of_jobs("waiting", texts, ()),
         of_jobs("ended", lambda value, where: one_of(value, where, outcomes)),
-        of_jobs("refused", lambda value, where: texts(value, where)[0]),
+        of_jobs("refused", lambda value, where: texts(value, where)[0], None, reader.booked),
         of_jobs("starts", when),
         of_jobs("starts_by", when),
         of_jobs("promised", when),

@@ -78,6 +78,8 @@ class Play:
             world.at(start_ms, node)
         for tenant, money in case.tenants.items():
             self._ask(start_ms, rq.OpenTenant(tenant, money))
+        for at_ms, request in case.asks:
+            self._ask(at_ms, request)
         for job in case.jobs.values():
             self._ask(job.submit_ms, rq.SubmitJob(job.spec))
 
@@ -234,11 +236,15 @@ def play(case: Case, look: Callable[[Play, Look], None], watch: Watch = lambda p
 
 
 def subject(request: rq.Request) -> str:
-    """The job, node or tenant a request is about."""
+    """The job, reservation, node or tenant, or what else a request is about."""
     if isinstance(request, rq.SubmitJob):
         return request.spec.job
+    if isinstance(request, rq.Reserve):
+        return request.reservation.name
     found = next(
-        getattr(request, key) for key in ("job", "node", "tenant", "run", "kind") if hasattr(request, key)
+        getattr(request, key)
+        for key in ("job", "node", "tenant", "run", "kind", "reservation", "feed", "name")
+        if hasattr(request, key)
     )
     return str(found)
 
