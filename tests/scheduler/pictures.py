@@ -14,7 +14,7 @@ from starverse.control.truth import Run
 from starverse.model import events as ev
 from starverse.model.allocation import Share
 from starverse.model.job import JobSpec, Priority, Shape
-from starverse.model.units import CARD, MINUTE_MS
+from starverse.model.units import CARD, DAY_MS, MINUTE_MS
 from starverse.money.lease import LeaseTerms
 from starverse.scheduler.decide import decide
 from starverse.scheduler.plan import NOTHING, Memo, Plan
@@ -23,6 +23,9 @@ from starverse.scheduler.reasons import Reason, why_waiting
 TERMS = LeaseTerms(window_ms=60_000, least_ms=10_000, grace_ms=0)
 PRICE = 3_600_000
 """A micro-yuan for each card-millisecond: the window costs 60,000 a card, the least 10,000."""
+
+START_MS = 20_000 * DAY_MS
+"""When the scenes begin: no moment is 0, which means "none"."""
 
 CYCLES_MOST = 2
 """So many decisions at one instant may find something to do, and as many again for each job that waits: one
@@ -46,7 +49,7 @@ class Scene:
 
     @property
     def now_ms(self) -> int:
-        return round(self.minute * MINUTE_MS)
+        return START_MS + round(self.minute * MINUTE_MS)
 
     def tell(self, event: Any) -> None:
         """Something happens now."""
@@ -166,9 +169,9 @@ class Scene:
         while True:
             ends = [(self._end_ms(run), run.job) for run in self.state.runs.values()]
             end_ms, name = min(ends, default=(1 << 62, ""))
-            if end_ms > minute * MINUTE_MS:
+            if end_ms > START_MS + minute * MINUTE_MS:
                 break
-            self.minute = max(self.minute, end_ms / MINUTE_MS)
+            self.minute = max(self.minute, (end_ms - START_MS) / MINUTE_MS)
             self._leave(name)
             if not any(other_ms == end_ms for other_ms, other in ends if other != name):
                 self.decide()
@@ -233,7 +236,9 @@ class Scene:
     def promised(self, job: str) -> float | None:
         """The minute at which a job is promised to start; 0 where it knows that none can be promised."""
         promise = self.state.truth.promises.get(job)
-        return promise.at_ms / MINUTE_MS if promise else None
+        if promise is None:
+            return None
+        return (promise.at_ms - START_MS) / MINUTE_MS if promise.at_ms else 0
 
     def why(self, job: str) -> Reason:
         """Why a job waits."""
@@ -242,7 +247,7 @@ class Scene:
     def picture(self) -> str:
         """The cluster now; a job is shown by the last character of its name."""
         words = {
-            name: [mark if mark in ".#-!" else "." for mark in word] for name, word in self.marks.items()
+            name: ["." if mark.isalpha() else mark for mark in word] for name, word in self.marks.items()
         }
         for run in self.state.runs.values():
             for share in run.shares:

@@ -4,14 +4,14 @@ import re
 from time import perf_counter
 
 import pytest
-from tests.scheduler.pictures import PRICE, Scene
+from tests.scheduler.pictures import PRICE, START_MS, Scene
 from tests.scheduler.pictures import insides_of as insides
 
 from starverse.control.state import State
 from starverse.model import events as ev
 from starverse.model.allocation import Share
 from starverse.model.job import JobSpec, Shape, Slice
-from starverse.model.units import CARD, HOUR_MS
+from starverse.model.units import CARD, HOUR_MS, MINUTE_MS
 from starverse.scheduler.decide import decide
 from starverse.scheduler.reasons import why_waiting
 
@@ -55,7 +55,7 @@ def test_of_cards(
 
 def test_it_tells_when_it_starts_at_the_latest() -> None:
     scene = Scene("aa", {"a": 60}).ask("1", 1).decide().at(10)
-    assert scene.why("1").promised_ms == 60 * 60_000
+    assert scene.why("1").promised_ms == START_MS + HOUR_MS
 
 
 def test_cards_that_are_kept_for_promised_starts_are_named_and_from_when() -> None:
@@ -69,7 +69,7 @@ def test_cards_that_are_kept_for_promised_starts_are_named_and_from_when() -> No
 def test_cards_that_are_reserved_are_named_and_from_when() -> None:
     scene = Scene("....")
     lot = scene.state.spaces["cpu"].lot((Share.of("n0", [0, 1, 2]),))
-    scene.state.spaces["cpu"].claim(lot, 3 * HOUR_MS, 4 * HOUR_MS, -1)
+    scene.state.spaces["cpu"].claim(lot, START_MS + 3 * HOUR_MS, START_MS + 4 * HOUR_MS, -1)
     scene.ask("1", 2, minutes=200).decide()
     reason = scene.why("1")
     assert reason.causes[0].text == "It needs 2 cpu cards at once; 1 is free, 3 reserved in 3 h 00 min."
@@ -79,7 +79,8 @@ def test_cards_that_are_reserved_are_named_and_from_when() -> None:
 def test_of_f1_a_job_does_not_start_that_would_still_run_when_its_cards_are_reserved() -> None:
     scene = Scene("........")
     space = scene.state.spaces["cpu"]
-    space.claim(space.lot((Share.of("n0", range(8)),)), 100 * 60_000, 200 * 60_000, -1)
+    lot = space.lot((Share.of("n0", range(8)),))
+    space.claim(lot, START_MS + 100 * MINUTE_MS, START_MS + 200 * MINUTE_MS, -1)
     scene.at(50).ask("1", 8, minutes=60).ask("2", 8, minutes=50).decide()
     assert scene.running() == "2"
     assert scene.promised("1") == 200
@@ -117,11 +118,14 @@ def test_money_alone_says_how_much_is_enough() -> None:
 def test_who_waits_for_a_time_says_when() -> None:
     scene = Scene(".").ask("1", 1)
     view = scene.state.view
-    failed = why_waiting(view, "1", 0, 3_001)
+    failed = why_waiting(view, "1", START_MS, START_MS + 3_001)
     assert failed.causes[0].code == "backoff"
     assert failed.causes[0].text == "It failed and is tried again in 4 s."
-    scene.state.jobs["1"].spec = JobSpec("1", "ann", earliest_start_ms=60_000)
-    assert why_waiting(view, "1", 0, 60_000).causes[0].text == "It was asked to start in 60 s."
+    scene.state.jobs["1"].spec = JobSpec("1", "ann", earliest_start_ms=START_MS + MINUTE_MS)
+    assert (
+        why_waiting(view, "1", START_MS, START_MS + MINUTE_MS).causes[0].text
+        == "It was asked to start in 60 s."
+    )
 
 
 def test_of_k2_to_ask_why_leaves_the_state_as_it_is() -> None:
