@@ -68,7 +68,8 @@ class Checker:
         self.excused = 0
         """The last event that may make any promise later: a node closed, or a run stays longer."""
         self.better: dict[tuple[int, bool], int] = {}
-        """The last event, by rank, with which a job of that rank came or came back."""
+        """The last event, by rank, with which a job of that rank came, came back, started, or was promised a
+        start that could not be promised before."""
 
     def hear(self, event: Any, now_ms: int) -> None:
         """One event."""
@@ -135,6 +136,7 @@ class Checker:
         promise = self.promises.pop(event.job, None)
         if promise and promise.at_ms and promise.made > self._excuse(job):
             assert now_ms <= promise.at_ms, f"{event.job} starts later than it was promised"
+        self.better[job.rank] = self.heard
         job.waits = False
         job.attempts += 1
         self.runs[event.run] = event.job, now_ms
@@ -169,6 +171,10 @@ class Checker:
         return max(self.excused, *(at for rank, at in self.better.items() if rank < job.rank), 0)
 
     def starts_promised(self, event: ev.StartsPromised, now_ms: int) -> None:
+        for promised in event.promises:
+            known = self.promises.get(promised.job)
+            if not known or not known.at_ms:
+                self.better[self.jobs[promised.job].rank] = self.heard
         for promised in event.promises:
             job = self.jobs[promised.job]
             assert job.waits, f"{promised.job} does not wait"
