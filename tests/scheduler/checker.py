@@ -66,7 +66,7 @@ class Checker:
         self.runs: dict[str, tuple[str, int]] = {}
         self.promises: dict[str, Promise] = {}
         self.excused = 0
-        """The last event that may make any promise later: a node closed, or a run stays longer."""
+        """The last event that may make any promise later: a node closed, or what could not be can be."""
         self.better: dict[tuple[int, bool], int] = {}
         """The last event, by rank, with which a job of that rank came, came back, started, or was promised a
         start that could not be promised before."""
@@ -173,7 +173,9 @@ class Checker:
     def starts_promised(self, event: ev.StartsPromised, now_ms: int) -> None:
         for promised in event.promises:
             known = self.promises.get(promised.job)
-            if not known or not known.at_ms:
+            if known and not known.at_ms:
+                self.excused = self.heard  # it may stand before others that were promised theirs meanwhile
+            elif not known:
                 self.better[self.jobs[promised.job].rank] = self.heard
         for promised in event.promises:
             job = self.jobs[promised.job]

@@ -148,10 +148,6 @@ class Book:
         first = min(promised[0] if promised else last, self.first)
         return request.below if first < request.below else 0
 
-    def _minded_by(self, job: str) -> int:
-        """The same for a job to which none could be made so far: the others have theirs by now."""
-        return self._minded(self.line.requests[self.line.stands[job].number])
-
     def behind(self, lot: Lot, from_ms: int, to_ms: int, below: int) -> list[int]:
         """Whose promises on these cards in that time are not minded, in order."""
         found = np.empty(len(self.view.promises) + len(self.promises), np.int64)
@@ -196,7 +192,7 @@ class Book:
             if promise.job in self.settled or (self.pushed and self.pushed[0] == number):
                 continue
             self.drop(promise)
-            self._promise(promise.job, number if promise.lot else self._minded_by(promise.job))
+            self._promise(promise.job, number)
 
     def bring_forward(self) -> None:
         """Let the first in line have what came free early, if nobody behind it has to start later for that.
