@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.service.place import ECHO, Place
 
+from starverse.model import events as ev
 from starverse.model.errors import BadInput, Conflict, NotAllowed, NotFound, Refused, StarverseError
 from starverse.model.requests import TopUp
 from starverse.model.units import HOUR_MS, YUAN
@@ -152,3 +153,12 @@ def test_where_jobs_are_not_kept_apart_only_the_owner_submits(place: Place, ann:
     with pytest.raises(Refused, match=r"only its owner's jobs\. Nothing keeps jobs apart here"):
         submitting.submit(place.platform, ann, ECHO, "")
     assert submitting.submit(place.platform, owner, ECHO, "").job
+
+
+def test_of_b7_a_job_for_cards_of_a_node_that_is_only_lost_waits(place: Place, ann: Actor) -> None:
+    place.engine.say(ev.NodeLost("here", place.platform.now_ms()))
+    place.until(lambda: place.platform.ask(lambda state: state.nodes["here"].lost))
+    job = submitting.submit(place.platform, ann, replace(ECHO, cards=2), "").job
+    assert place.phase(job) == "waiting"
+    with pytest.raises(BadInput, match="has 2 cpu cards"):
+        submitting.submit(place.platform, ann, replace(ECHO, cards=3), "")

@@ -153,6 +153,8 @@ def test_why_tells_the_cause_and_what_would_help(ada: Shell, submitted: Submit, 
     reason = ada.json("why", job)
     assert (reason["phase"], bool(reason["causes"])) == ("waiting", True)
     said = ada("why", "later").stdout
+    assert reason["promised_ms"] > 0
+    assert "It starts at the latest at 20" in said
     assert said.startswith(f"later: {reason['text']}\n")
     assert reason["causes"][0]["text"] in said
     assert ada("job", "why", job).stdout == said
