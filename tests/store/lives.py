@@ -35,13 +35,16 @@ class Wish(NamedTuple):
     price: int = PRICE
 
 
+TWO_NODES = (ev.NodeJoined("n1", "cpu", 4), ev.NodeJoined("n2", "cpu", 4))
+
+
 class Day(NamedTuple):
     """Jobs, what else happens: (after_ms, request or event), and what the cluster is made of."""
 
     wishes: tuple[Wish, ...]
     happenings: tuple[tuple[int, Any], ...] = ()
     terms: LeaseTerms = LeaseTerms()
-    cluster: tuple[ev.Event, ...] = (ev.NodeJoined("n1", "cpu", 4), ev.NodeJoined("n2", "cpu", 4))
+    cluster: tuple[ev.Event, ...] = TWO_NODES
 
 
 class Both:
@@ -134,5 +137,5 @@ def _happening(draw: st.DrawFn) -> tuple[int, Any]:
 
 days = st.builds(
     Day, st.lists(_wishes, min_size=1, max_size=8).map(tuple), st.lists(_happening(), max_size=12).map(tuple),
-    st.sampled_from([LeaseTerms(), LeaseTerms(3 * HOUR_MS, MINUTE_MS)]),
+    st.sampled_from([LeaseTerms(), LeaseTerms(3 * HOUR_MS, MINUTE_MS)]), st.just(TWO_NODES),
 )  # fmt: skip
