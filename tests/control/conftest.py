@@ -6,4 +6,4 @@ import pytest
 @pytest.fixture
 def seeds(request: pytest.FixtureRequest) -> range:
     """The seeds of the stories to tell."""
-    return range(200 if request.config.getoption("markexpr") else 1_500)
+    return range(200 if request.config.getoption("markexpr") else 400)

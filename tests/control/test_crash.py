@@ -32,6 +32,7 @@ def moments(story: Story) -> int:
     return play(story).fuse.count
 
 
+@pytest.mark.timeout(300)
 def test_a_server_that_dies_and_comes_back_at_once_changes_nothing_in_the_end(seeds: range) -> None:
     def the_same(story: Story) -> None:
         undisturbed = total(play(story))
@@ -58,6 +59,7 @@ def test_the_laws_hold_for_a_server_that_is_long_away(seeds: range) -> None:
 
 
 @pytest.mark.deep
+@pytest.mark.timeout(300)
 def test_the_server_may_die_at_every_single_instant(seeds: range) -> None:
     def the_same(story: Story) -> None:
         undisturbed = total(play(story))

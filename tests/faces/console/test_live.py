@@ -3,7 +3,9 @@
 import asyncio
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from starverse.faces import schemas as sc
 from starverse.faces.client import Client
@@ -12,6 +14,12 @@ from starverse.faces.console.live import Live
 from starverse.model.errors import NotSignedIn, StarverseError
 
 WALLET = sc.WalletChanged(sc.Wallet("t-1", 1, 0, 0, 0, None))
+
+
+def run(story: Coroutine[Any, Any, Any]) -> Any:
+    """Tell a story in a thread of its own: a browser that is open in this one has its loop running here."""
+    with ThreadPoolExecutor(1) as aside:
+        return aside.submit(asyncio.run, story).result()
 
 
 class Ear:
@@ -50,7 +58,7 @@ def test_what_comes_at_once_is_heard_together_and_an_error_ends_it() -> None:
         raise NotSignedIn("The token has expired.")
 
     ear = Ear()
-    error = asyncio.run(listen(stream(), ear))
+    error = run(listen(stream(), ear))
     assert [len(events) for events in ear.heard] == [30]
     assert isinstance(error, NotSignedIn)
     assert readers() == 0
@@ -78,7 +86,7 @@ def test_a_page_that_cannot_keep_up_makes_the_server_wait() -> None:
         await asyncio.gather(task, return_exceptions=True)
         await until_no_reader()
 
-    asyncio.run(story())
+    run(story())
 
 
 def test_leaving_the_page_ends_the_reader_within_its_next_byte() -> None:
@@ -97,4 +105,4 @@ def test_leaving_the_page_ends_the_reader_within_its_next_byte() -> None:
         await asyncio.gather(task, return_exceptions=True)
         await until_no_reader()
 
-    asyncio.run(story())
+    run(story())
