@@ -50,9 +50,10 @@ def every_job_is_in_one_place(state: State) -> None:
         name for at_ms, name in state.delayed
         if (job := state.jobs.get(name)) and (job.phase, job.not_before_ms) == ("waiting", at_ms)
     ]  # fmt: skip
+    outside = list(state.gate.held())
     paused = [job for jobs in state.paused.values() for job in jobs]
     running = [run.job for run in state.runs.values()]
-    assert sorted(queued + delayed + paused + running) == sorted(state.jobs)
+    assert sorted(queued + delayed + outside + paused + running) == sorted(state.jobs)
     assert all(state.jobs[name].phase == "waiting" for name in state.truth.promises)
     assert set(state.view.promises) == set(state.truth.promises)
     for name, job in state.jobs.items():

@@ -10,7 +10,7 @@ from tests.hall import Fate
 from starverse.control.requests import PRICE_MAX, TOP_UP_MAX
 from starverse.model import events as ev
 from starverse.model import requests as rq
-from starverse.model.job import JobSpec, Shape, Work
+from starverse.model.job import After, JobSpec, Shape, Work
 from starverse.model.reservation import Reservation
 from starverse.model.units import CARD, CARDS_MAX, DAY_MS, HOUR_MS, SECOND_MS, YUAN
 
@@ -69,6 +69,13 @@ REFUSED: list[tuple[str, rq.Request, str]] = [
     ("a job that is paid for running", rq.SubmitJob(spec(price=-1)), "negative price"),
     ("a job with no time", rq.SubmitJob(spec(time_limit_ms=0)), "no time"),
     ("fewer than no retries", rq.SubmitJob(spec(retries=-1)), "retries"),
+    ("an array of nothing", rq.SubmitArray(spec(), ()), "has 0 jobs"),
+    ("an array that names an index twice", rq.SubmitArray(spec(), (3, 3)), "each once"),
+    ("an array that counts from below", rq.SubmitArray(spec(), (-1,)), "out of bounds"),
+    ("an array of which fewer than none may run", rq.SubmitArray(spec(array_limit=-1), (0,)), "fewer than"),
+    ("an array that never fits", rq.SubmitArray(spec(cards_min=9_000, cards_max=9_000), (0,)), "never fits"),
+    ("an array with the name of a job", rq.SubmitArray(spec("runs"), (0,)), "submitted already"),
+    ("a job after one of others", rq.SubmitJob(spec(after=(After("poor"),))), "no job 'poor'"),
     ("to stop what is over", rq.StopJob("over"), "ended already"),
     ("to stop what never was", rq.StopJob("never"), "ended already"),
     ("B7: a job for cards of a kind that never was", rq.SubmitJob(spec(kind="none")), "no 'none' cards"),
@@ -132,6 +139,7 @@ TAKEN: list[tuple[str, rq.Request, list[type[ev.Event]]]] = [
     ("a price", rq.SetPrice("cpu", PRICE_MAX, 0), [ev.PriceSet]),
     ("a price of nothing", rq.SetPrice("cpu", 0, 0), [ev.PriceSet]),
     ("a job", rq.SubmitJob(spec(cards_min=4 * CARD, cards_max=4 * CARD)), [ev.JobSubmitted]),
+    ("an array", rq.SubmitArray(spec(array_limit=1), (0, 5)), [ev.JobSubmitted, ev.JobSubmitted]),
     ("to stop what waits", rq.StopJob("waits"), [ev.JobStopAsked, ev.JobEnded]),
     ("to stop what runs", rq.StopJob("runs"), [ev.JobStopAsked, ev.RunStopAsked]),
     ("to stop what starts", rq.StopJob("starts"), [ev.JobStopAsked, ev.RunStopAsked]),

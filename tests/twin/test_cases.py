@@ -95,17 +95,17 @@ def test_a_case_is_the_same_each_time_and_looking_changes_nothing() -> None:
 def test_all_that_can_be_asked_for_can_be_said_in_a_case() -> None:
     """A new request, or a new part of a job, needs a key in a case, which may be one that says "not yet"."""
     said = {rq.OpenTenant, rq.TopUp, rq.SubmitJob, rq.StopJob, rq.ResumeJob, rq.CordonNode, rq.UncordonNode}
-    said |= {rq.SetQuota, rq.SetBudget, rq.SetLicences, rq.Reserve, rq.CancelReservation}
+    said |= {rq.SetQuota, rq.SetBudget, rq.SetLicences, rq.Reserve, rq.CancelReservation, rq.SubmitArray}
     otherwise = {rq.SetPrice, rq.InjectFault}  # a job has its price; `kill`
     assert said | otherwise == set(rq.Request.__args__)  # type: ignore[attr-defined]
     assert set(Shape.__struct_fields__) == {
         "member", "milli_cpu", "memory_mb", "needs", "require", "prefer", "slices", "spread", "balanced",
         "licences", "apart", "apart_level",
     }  # fmt: skip
-    of_no_matter = {"project", "owner", "name", "work", "roles", "array", "array_index"}
+    of_no_matter = {"project", "owner", "name", "work", "roles"}
     assert set(JobSpec.__struct_fields__) - of_no_matter == {
         "job", "tenant", "cards_min", "cards_max", "kind", "price", "time_limit_ms", "retries", "priority",
-        "after", "earliest_start_ms", "shape", "reservation",
+        "after", "earliest_start_ms", "shape", "reservation", "array", "array_index", "array_limit",
     }  # fmt: skip
 
 

@@ -8,7 +8,9 @@ from starverse.control.state import State
 from starverse.model import events as ev
 from starverse.model import requests as rq
 from starverse.model.allocation import card_count
-from starverse.model.errors import NotFound, Refused
+from starverse.model.array import ARRAY_MAX, INDEX_MAX, member_of
+from starverse.model.errors import BadInput, NotFound, Refused
+from starverse.model.job import After, JobSpec
 from starverse.model.units import CARD, CARDS_MAX, YUAN, format_yuan
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms
@@ -21,6 +23,9 @@ PRICE_MAX = 1_000_000 * YUAN
 """A card-hour that costs more is a slip of the keyboard."""
 
 WEIGHT_MAX = 1_000_000
+
+AFTER_MAX = 100
+"""After so many jobs at most one may come."""
 
 BUDGET_MAX_MW = 10**13
 """Ten gigawatts: what is above is a slip of the keyboard."""
@@ -55,27 +60,74 @@ def _set_price(state: State, ask: rq.SetPrice, now_ms: int, terms: LeaseTerms) -
 
 
 def _submit(state: State, ask: rq.SubmitJob, now_ms: int, terms: LeaseTerms) -> Iterable[ev.Event]:
-    spec = ask.spec
-    if spec.job in state.jobs:
+    _check_submission(state, ask.spec)
+    return (ev.JobSubmitted(ask.spec),)
+
+
+def _submit_array(state: State, ask: rq.SubmitArray, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    spec, indices = ask.spec, ask.indices
+    if not 0 < len(indices) <= ARRAY_MAX or len(set(indices)) < len(indices):
+        raise BadInput(
+            f"Array {spec.job} has {len(indices):,} jobs.", f"Ask for 1 to {ARRAY_MAX:,}, each once."
+        )
+    if any(type(index) is not int or not 0 <= index <= INDEX_MAX for index in indices):
+        raise BadInput(f"Array {spec.job} has an index out of bounds.", f"Count from 0 to {INDEX_MAX:,}.")
+    if spec.array_limit < 0:
+        raise BadInput(f"Array {spec.job} lets fewer than no jobs run at once.")
+    _check_submission(state, spec)
+    named = [member_of(spec, index) for index in indices]
+    if any(member.job in state.jobs for member in named):
+        raise Refused(f"Array {spec.job} was submitted already.")
+    for member in named:
+        yield ev.JobSubmitted(member)
+
+
+def _check_submission(state: State, spec: JobSpec) -> None:
+    if state.gate.is_alive(spec.job):
         raise Refused(f"Job {spec.job} was submitted already.")
     if ledger.WALLET + spec.tenant not in state.accounts:
         raise NotFound(f"There is no wallet of tenant {spec.tenant}.")
     asked.check(spec, state.view)
     if spec.reservation:
         reserving.check_inside(state, spec)
-    return (ev.JobSubmitted(spec),)
+    if len(spec.after) > AFTER_MAX:
+        raise BadInput(f"Job {spec.job} comes after {len(spec.after):,} jobs.", f"Name {AFTER_MAX} at most.")
+    for after in spec.after:
+        _check_after(state, spec, after)
+
+
+def _check_after(state: State, spec: JobSpec, after: After) -> None:
+    """Raises NotFound for a job that is another tenant's just as for one that never was."""
+    if after.job == spec.job:
+        raise BadInput("A job cannot come after itself.", "Name another.")
+    ended = state.gate.outcome(after.job, spec.tenant)
+    if ended is None and state.gate.tenant(after.job) != spec.tenant:
+        raise NotFound(f"There is no job {after.job[:64]!r}.", "`starverse jobs` lists yours.")
+    if after.ok and ended not in (None, "done"):
+        raise Refused(
+            f"Job {after.job} is {ended}, so what comes after its good end never starts.",
+            "Name it with --after-any to start all the same.",
+        )
 
 
 def _stop(state: State, ask: rq.StopJob, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
-    job = state.jobs.get(ask.job)
-    if job is None:
+    names = (ask.job,) if ask.job in state.jobs else state.gate.members(ask.job)
+    if not names:
         raise Refused(f"Job {ask.job} has ended already.")
-    yield ev.JobStopAsked(ask.job, ask.by)
-    if job.phase in ("waiting", "paused"):
-        yield ev.JobEnded(ask.job, "stopped", "stopped on request")
-        yield from rules.wallet_grew(state, job.spec.tenant)  # others may have waited for the same money
-    elif job.phase in ("starting", "running"):
-        yield rules.stop(state.runs[job.run], "person", now_ms, terms)
+    tenant = state.jobs[names[0]].spec.tenant
+    is_over = False
+    for name in names:
+        job = state.jobs.get(name)
+        if job is None or (job.stop_asked and len(names) > 1):
+            continue
+        yield ev.JobStopAsked(name, ask.by)
+        if job.phase in ("waiting", "paused"):
+            yield from rules.over(state, ev.JobEnded(name, "stopped", "stopped on request"))
+            is_over = True
+        elif job.phase in ("starting", "running"):
+            yield rules.stop(state.runs[job.run], "person", now_ms, terms)
+    if is_over:
+        yield from rules.wallet_grew(state, tenant)  # others may have waited for the same money
 
 
 def _resume(state: State, ask: rq.ResumeJob, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
@@ -145,6 +197,7 @@ _ANSWERS: dict[type, Callable[[State, Any, int, LeaseTerms], Iterable[ev.Event]]
     rq.TopUp: _top_up,
     rq.SetPrice: _set_price,
     rq.SubmitJob: _submit,
+    rq.SubmitArray: _submit_array,
     rq.StopJob: _stop,
     rq.ResumeJob: _resume,
     rq.CordonNode: _cordon,

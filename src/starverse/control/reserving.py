@@ -87,7 +87,7 @@ def _left_behind(state: State, name: str, now_ms: int, terms: LeaseTerms) -> Ite
         if its.spec.reservation != name:
             continue
         if its.phase in ("waiting", "paused"):
-            yield ev.JobEnded(job, "expired", f"its reservation {name} is no more")
+            yield from rules.over(state, ev.JobEnded(job, "expired", f"its reservation {name} is no more"))
         elif its.phase in ("starting", "running"):
             yield rules.stop(state.runs[its.run], "reservation", now_ms, terms)
 

@@ -1,5 +1,6 @@
 """What follows from what happened: pure rules from the state and one fact to the events it leads to."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 
 from starverse.control.state import State
@@ -148,14 +149,33 @@ def ended(state: State, run: Run, event: ev.RunEnded, now_ms: int) -> Iterator[e
         else ev.RunEnded(event.run, end_ms, event.how, event.code, event.rank, event.text)
     )
     inside = job.spec.reservation
+    following: ev.Event
     if is_done:
-        yield ev.JobEnded(run.job, "done")
+        following = ev.JobEnded(run.job, "done")
     elif inside and inside not in state.truth.reservations and not job.stop_asked:
-        yield ev.JobEnded(run.job, "expired", f"its reservation {inside} is no more")
+        following = ev.JobEnded(run.job, "expired", f"its reservation {inside} is no more")
     else:
-        yield _next(job, run, event, fault, now_ms)
+        following = _next(job, run, event, fault, now_ms)
+    yield from over(state, following) if isinstance(following, ev.JobEnded) else (following,)
     if state.paused.get(run.tenant):
         yield from wallet_grew(state, run.tenant)
+
+
+def over(state: State, end: ev.JobEnded) -> Iterator[ev.JobEnded]:
+    """The end of a job, and of those that come after it and now never can start, and after those.
+
+    They are stopped rather than failed: nothing of theirs was tried, and nothing of theirs went wrong. Left
+    waiting they would stand there until somebody noticed.
+    """
+    ends = deque([end])
+    while ends:
+        end = ends.popleft()
+        if end.job not in state.jobs:  # it came after several
+            continue
+        doomed = tuple(state.gate.doomed(end))
+        yield end
+        why = f"it comes after job {end.job}, which is {end.outcome}"
+        ends += [ev.JobEnded(name, "stopped", why) for name in doomed]
 
 
 def _next(job: Job, run: Run, event: ev.RunEnded, fault: bool, now_ms: int) -> ev.Event:
@@ -293,7 +313,8 @@ def wallet_grew(state: State, tenant: str) -> Iterator[ev.Event]:
             left_there = left.get(spec.kind, money)
             lease_ms, hold = lease_for(left_there, spec.price, spec.cards_min, state.view.terms)
             if lease_ms:
-                left[spec.kind] = left_there - hold
+                if state.gate.has_room(job):  # else it waits on, and needs no money for that
+                    left[spec.kind] = left_there - hold
                 yield ev.JobRequeued(name, "the wallet can pay again")
 
 

@@ -1,13 +1,13 @@
 """What is alive now, folded from the journal: nodes, jobs, runs and money."""
 
-from bisect import insort
 from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
+from starverse.control.agreed import Agreed
+from starverse.control.gate import Gate
 from starverse.control.scheduling import Scheduling
 from starverse.control.truth import Job, Node, Run, Truth
 from starverse.model import events as ev
@@ -37,15 +37,19 @@ class State:
         self.scheduling = Scheduling(self.jobs, self.accounts, terms or LeaseTerms(), truth.layout)
         self.view = self.scheduling.view
         self.view.nodes = truth.nodes
+        self.gate = Gate(truth.jobs, truth.ended)
+        self.view.lacks, self.view.full = self.gate.lacks, self.gate.full
         self.spaces = self.view.spaces
-        self.folds: dict[type, Callable[[Any], None]] = {
-            getattr(ev, name[1:]): getattr(self, name)
-            for name in ("_" + event.__name__ for event in ev.Event.__args__)
+        self._agreed = Agreed(truth, self.scheduling, lambda: self.now_ms)
+        self.folds: dict[type, Callable[[Any], None]] = self._agreed.folds | {
+            event: getattr(self, "_" + event.__name__)
+            for event in ev.Event.__args__
+            if event not in self._agreed.folds
         }
         for node in truth.nodes.values():
             self._open_or_close(node)
         self.scheduling.view.shares.load(truth.used, truth.used_step)
-        self._load_limits(truth)
+        self._agreed.load()
         for run in truth.runs.values():
             job = truth.jobs[run.job]
             begins_ms = run.started_ms or run.placed_ms
@@ -55,6 +59,8 @@ class State:
             self.scheduling.run_placed(run.run, job.spec, run.shares, ends_ms)
             if job.spec.priority == "preemptible":
                 self.scheduling.yields(run, job.spec.kind)
+        for job in truth.jobs.values():
+            self.gate.count(job)
         for name, job in sorted(truth.jobs.items(), key=lambda item: item[1].order):
             if job.phase == "waiting":
                 self._enqueue(name, job)
@@ -62,16 +68,6 @@ class State:
                 self.paused.setdefault(job.spec.tenant, {})[name] = None
         for promised in truth.promises.values():
             self.scheduling.promise(promised, self.now_ms)
-
-    def _load_limits(self, truth: Truth) -> None:
-        for quota in truth.quotas.values():
-            self.scheduling.quota(quota)
-        for name, count in truth.licences.items():
-            self.scheduling.licences(name, count)
-        for feed, milliwatts in truth.budgets.items():
-            self.scheduling.budget(feed, milliwatts)
-        for made in truth.reservations.values():
-            self.scheduling.reserve(made, self.now_ms)
 
     @classmethod
     def load(cls, snapshot: bytes, terms: LeaseTerms | None = None) -> "State":
@@ -108,9 +104,11 @@ class State:
 
     def _enqueue(self, name: str, job: Job) -> None:
         """Put a job into its queue, at the place that its order gives it, or let it wait for its time."""
+        if job.spec.after and self.gate.comes_after(name, job):
+            return
         if job.not_before_ms > self.now_ms:
             heappush(self.delayed, (job.not_before_ms, name))
-        else:
+        elif not (job.spec.array_limit and self.gate.is_full(name, job)):
             self._stand_in_line(name, job)
 
     def _stand_in_line(self, name: str, job: Job) -> None:
@@ -122,6 +120,11 @@ class State:
     def _leave_queue(self, name: str) -> None:
         self.truth.promises.pop(name, None)
         self.scheduling.leave(name)
+
+    def _leave_gate(self, name: str, job: Job) -> None:
+        if job.spec.after or job.spec.array_limit:
+            for following in self.gate.leave(name, job):
+                self._enqueue(following, self.jobs[following])
 
     def _left_ms(self, job: Job) -> int:
         """What a run of the job may take at the longest: what is left of its limit, and to save and leave."""
@@ -150,45 +153,10 @@ class State:
 
     # -- people -------------------------------------------------------------------------------------------
 
+    # What they agreed on is folded in `agreed.py`.
+
     def _TenantOpened(self, event: ev.TenantOpened) -> None:
         self.accounts.setdefault("wallet/" + event.tenant, 0)
-
-    def _PriceSet(self, event: ev.PriceSet) -> None:
-        dated = self.truth.prices.setdefault(event.kind, [])
-        dated[:] = [row for row in dated if row[0] != event.from_ms]  # the last word for a date counts
-        insort(dated, (event.from_ms, event.price))
-
-    def _QuotaSet(self, event: ev.QuotaSet) -> None:
-        self.truth.quotas[event.tenant] = event
-        self.scheduling.quota(event)
-
-    def _LicencesSet(self, event: ev.LicencesSet) -> None:
-        self.truth.licences[event.name] = event.count
-        self.scheduling.licences(event.name, event.count)
-
-    def _BudgetSet(self, event: ev.BudgetSet) -> None:
-        self.truth.budgets.pop(event.feed, None)
-        if event.milliwatts >= 0:
-            self.truth.budgets[event.feed] = event.milliwatts
-        self.scheduling.budget(event.feed, event.milliwatts)
-
-    def _ReservationMade(self, event: ev.ReservationMade) -> None:
-        self.truth.reserved = event.number
-        self.truth.reservations[event.reservation.name] = event
-        self.scheduling.reserve(event, self.now_ms)
-
-    def _ReservationMoved(self, event: ev.ReservationMoved) -> None:
-        truth, name = self.truth, event.reservation
-        made = truth.reservations[name] = replace(truth.reservations[name], shares=event.shares)
-        truth.missing.pop(name, None)
-        if event.missing:
-            truth.missing[name] = event.missing
-        self.scheduling.reserve(made, self.now_ms)
-
-    def _ReservationEnded(self, event: ev.ReservationEnded) -> None:
-        del self.truth.reservations[event.reservation]
-        self.truth.missing.pop(event.reservation, None)
-        self.scheduling.unreserve(event.reservation)
 
     def _JobSubmitted(self, event: ev.JobSubmitted) -> None:
         spec = event.spec
@@ -197,6 +165,7 @@ class State:
         truth = self.truth
         truth.submitted += 1
         job = self.jobs[name] = Job(spec, truth.submitted, not_before_ms=spec.earliest_start_ms)
+        self.gate.count(job)
         self._enqueue(name, job)
 
     def _JobStopAsked(self, event: ev.JobStopAsked) -> None:
@@ -355,6 +324,7 @@ class State:
         job.why = event.why
         job.pause = event.code
         self.paused.setdefault(job.spec.tenant, {})[event.job] = None
+        self._leave_gate(event.job, job)
 
     def _JobEnded(self, event: ev.JobEnded) -> None:
         job = self.jobs[event.job]
@@ -363,7 +333,10 @@ class State:
         elif job.phase == "paused":
             del self.paused[job.spec.tenant][event.job]
         self._move(event.job, job, "JobEnded")
+        self._leave_gate(event.job, job)
         del self.jobs[event.job]
+        for name in self.gate.ended(event, job.spec):
+            self._enqueue(name, self.jobs[name])
 
     def _Posted(self, event: ev.Posted) -> None:
         accounts = self.accounts

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from starverse.model import events as ev
 from starverse.model.allocation import Share
-from starverse.model.job import JobSpec, Phase
+from starverse.model.job import JobSpec, Outcome, Phase
 
 
 class Node(Struct, gc=False):
@@ -27,7 +27,7 @@ class Node(Struct, gc=False):
 
 class Job(Struct, gc=False):
     """A job that is not over: `order` is its place in the queue, `ran_ms` counts against its time limit,
-    `before` are the cards of its last run while it waits again."""
+    `before` are the cards of its last run while it waits again, `inside` says that its array lets it in."""
 
     spec: JobSpec
     order: int
@@ -44,6 +44,14 @@ class Job(Struct, gc=False):
     stop_asked: bool = False
     repays: bool = False
     before: tuple[Share, ...] = ()
+    inside: bool = False
+
+
+class Ended(Struct, frozen=True, gc=False, array_like=True):
+    """How a job, or of an array the worst of its jobs, ended."""
+
+    tenant: str
+    outcome: Outcome
 
 
 class Run(Struct, gc=False):
@@ -98,3 +106,5 @@ class Truth(Struct):
     """How many reservations there ever were."""
     used: dict[str, int] = {}
     used_step: int = 0
+    ended: dict[str, Ended] = {}
+    """The jobs that ended last."""

@@ -45,7 +45,7 @@ class Role(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class After(Struct, frozen=True, gc=False, omit_defaults=True):
-    """A job that must have ended before this one starts; with `ok`, ended well."""
+    """A job, or all of an array, that must have ended before this one starts; with `ok`, ended well."""
 
     job: str
     ok: bool = True
@@ -85,7 +85,8 @@ class Shape(Struct, frozen=True, gc=False, omit_defaults=True):
 class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     """What was asked for; lives across faults and never changes.
 
-    With `reservation` it runs inside that booking only, and leaves when its time is over.
+    With `reservation` it runs inside that booking only, and leaves when its time is over. It may be one of an
+    array, of whose jobs at most `array_limit` run at once (0: any number).
     `cards_min` and `cards_max` are milli-cards; `price` is micro-yuan per card-hour, the one shown at submit.
     """
 
@@ -109,6 +110,7 @@ class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     earliest_start_ms: int = 0
     shape: Shape = Shape()
     reservation: str = ""
+    array_limit: int = 0
 
 
 Phase = Literal["waiting", "starting", "running", "stopping", "settling", "paused", "ended"]

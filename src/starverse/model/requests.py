@@ -39,8 +39,15 @@ class SubmitJob(_Request, frozen=True, tag=True):
     spec: JobSpec
 
 
+class SubmitArray(_Request, frozen=True, tag=True):
+    """Run this once for each index: all jobs are taken up or none. The spec's `job` names the array."""
+
+    spec: JobSpec
+    indices: tuple[int, ...]
+
+
 class StopJob(_Request, frozen=True, tag=True):
-    """End the job, with its grace."""
+    """End the job, or all of an array, with its grace."""
 
     job: str
     by: str = ""
@@ -119,6 +126,7 @@ class InjectFault(_Request, frozen=True, tag=True):
 
 
 Request = (
-    OpenTenant | TopUp | SetPrice | SubmitJob | StopJob | ResumeJob | CordonNode | UncordonNode | InjectFault
+    OpenTenant | TopUp | SetPrice | SubmitJob | SubmitArray | StopJob | ResumeJob
+    | CordonNode | UncordonNode | InjectFault
     | SetQuota | SetLicences | SetBudget | Reserve | CancelReservation
 )  # fmt: skip

@@ -40,6 +40,8 @@ def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Re
     by it as well.
     """
     spec = view.jobs[job].spec
+    if job in view.lacks or job in view.full:
+        return Reason(tuple(_outside(view, job, spec)))
     causes = list(_of_time(spec, now_ms, not_before_ms))
     change = ""
     line, space = view.lines.get(spec.kind), view.spaces.get(spec.kind)
@@ -77,6 +79,18 @@ def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Re
                 Cause("promise", "Its cards are not kept together for it before its promised start.")
             )
     return Reason(tuple(causes), change, promised_ms)
+
+
+def _outside(view: View, job: str, spec: JobSpec) -> Iterator[Cause]:
+    """Of a job that does not stand in line yet."""
+    for after in spec.after:
+        if after.job in view.lacks.get(job, ()):
+            what = "job" if after.job in view.jobs else "array"
+            ended = "ended well" if after.ok else "ended"
+            yield Cause("after", f"It comes after {what} {after.job}, which has not {ended} yet.")
+    if job in view.full:
+        limit = spec.array_limit
+        yield Cause("array", f"Of its array at most {_counted(limit, 'job')} may run at once.")
 
 
 def _of_time(spec: JobSpec, now_ms: int, not_before_ms: int) -> Iterator[Cause]:

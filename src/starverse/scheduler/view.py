@@ -1,6 +1,6 @@
 """What the scheduler sees of the state, and may not change."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from msgspec import Struct
@@ -68,6 +68,10 @@ class View:
         self.depth = PROMISES
         self.stirred = True
         self.nodes: Mapping[str, Node] = {}
+        self.lacks: Mapping[str, Collection[str]] = {}
+        """Of the jobs that come after others and do not stand in line for it, those that have not ended."""
+        self.full: Mapping[str, None] = {}
+        """The jobs that do not stand in line because of the limit of their array."""
         self.wholes: dict[str, Whole] = {}
         """What all nodes of a kind could hold, as far as anybody has asked; forgotten when a node changes."""
 

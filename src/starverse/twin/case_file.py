@@ -8,13 +8,14 @@ from typing import Any, get_args
 from msgspec.structs import replace
 
 from starverse.model import events as ev
+from starverse.model.array import member_of, parse_array
 from starverse.model.errors import BadInput
 from starverse.model.job import RETRIES_DEFAULT, TIME_LIMIT_DEFAULT_MS, After, JobSpec, Priority, Shape, Slice
 from starverse.model.units import CARD, CARDS_MAX, HOUR_MS, YUAN, parse_cards
 from starverse.train.contract import EXIT_DONE
 from starverse.twin.case import Case, CaseJob, Expect
 from starverse.twin.case_limits import read_limits, read_reservations, read_tenants
-from starverse.twin.case_moments import AT_NOT_YET, Reader, read_expect, read_moments
+from starverse.twin.case_moments import AT_NOT_YET, Reader, arrays_and, read_expect, read_moments
 from starverse.twin.tables import (
     NAMES_MAX,
     Pattern,
@@ -202,20 +203,33 @@ def _jobs(table: Table, start_ms: int, layout: ev.LayoutSet, kind: str) -> dict[
         submit_ms = row.moment_ms("submit", start_ms, start_ms)
         every_ms = row.duration_ms("every", 0)
         job = _job(row, names[0], start_ms, layout, kind)
+        indices, limit = _array(row)
         row.done()
         for n, name in enumerate(names):
-            if name in jobs or len(jobs) >= JOBS_MAX or "." in name:
-                remedy = f"Give each of at most {JOBS_MAX:,} jobs a name of its own, without a dot."
-                raise row.bad("name", f"{shown(name)} is there twice, or not possible.", remedy)
-            spec = replace(job.spec, job=name)
-            jobs[name] = CaseJob(spec, submit_ms + n * every_ms, job.fates, job.saves)
+            spec = replace(job.spec, job=name, array_limit=limit)
+            for each in [member_of(spec, index) for index in indices] or [spec]:
+                if each.job in jobs or len(jobs) >= JOBS_MAX or "." in name:
+                    remedy = f"Give each of at most {JOBS_MAX:,} jobs a name of its own, without a dot."
+                    raise row.bad("name", f"{shown(each.job)} is there twice, or not possible.", remedy)
+                jobs[each.job] = CaseJob(each, submit_ms + n * every_ms, job.fates, job.saves)
+    known = arrays_and(jobs)
     for name, job in jobs.items():
         for after in job.spec.after:
-            if after.job not in jobs:
+            if after.job not in known:
                 raise BadInput(
-                    f"jobs: {name} waits for {after.job}, which is not here.", nearest(after.job, jobs)
+                    f"jobs: {name} waits for {after.job}, which is not here.", nearest(after.job, known)
                 )
     return jobs
+
+
+def _array(row: Table) -> tuple[tuple[int, ...], int]:
+    """The indices of an array, and its limit; none where it is no array."""
+    if not row.has("array"):
+        return (), 0
+    try:
+        return parse_array(row.text("array"))
+    except BadInput as error:
+        raise row.bad("array", error.what, error.remedy) from None
 
 
 def _job(row: Table, name: str, start_ms: int, layout: ev.LayoutSet, kind: str) -> CaseJob:

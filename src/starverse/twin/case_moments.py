@@ -45,6 +45,13 @@ class Reader(NamedTuple):
         return one_of(name, where, (*self.layout.levels, "node"))
 
 
+def arrays_and(jobs: Mapping[str, CaseJob]) -> tuple[str, ...]:
+    """The names of jobs, and of the arrays that they are of."""
+    return tuple(
+        dict.fromkeys(name for job in jobs.values() for name in (job.spec.array, job.spec.job) if name)
+    )
+
+
 def read_moments(
     rows: Sequence[Table], joining: Sequence[tuple[ev.NodeJoined, ...]], reader: Reader
 ) -> tuple[Moment, ...]:
@@ -78,7 +85,8 @@ def _moment(row: Table, joined: tuple[ev.NodeJoined, ...], reader: Reader) -> Mo
     requests: list[rq.Request] = [rq.CordonNode(node) for node in nodes("cordon")]
     requests += [rq.CordonNode(node, drain=True) for node in nodes("drain")]
     requests += [rq.UncordonNode(node) for node in nodes("uncordon")]
-    requests += [rq.StopJob(job) for job in jobs("stop")]
+    stopped = names_in(row.texts("stop"), row.of("stop"), arrays_and(reader.jobs), "job")
+    requests += [rq.StopJob(job) for job in stopped]
     requests += [rq.ResumeJob(job) for job in jobs("resume")]
     requests += [rq.TopUp(tenant, amount) for tenant, amount in money.items()]
     requests += read_limits(row)
@@ -131,6 +139,7 @@ def read_expect(table: Table, reader: Reader) -> Expect | None:
         return _lies(value, where, reader)
 
     outcomes = get_args(Outcome)
+    arrays = arrays_and(reader.jobs)
     wallet = each_of(table.table("wallet"), lambda value, where: decimal(value, where, YUAN))
     for tenant in wallet:
         one_of(tenant, table.of("wallet"), tuple(reader.tenants))
@@ -142,7 +151,7 @@ def read_expect(table: Table, reader: Reader) -> Expect | None:
         tuple(_together(row, reader) for row in table.tables("together", 1_000)),
         of_jobs("waiting", texts, ()),
         of_jobs("ended", lambda value, where: one_of(value, where, outcomes)),
-        of_jobs("refused", lambda value, where: texts(value, where)[0], None, reader.booked),
+        of_jobs("refused", lambda value, where: texts(value, where)[0], None, (*reader.booked, *arrays)),
         of_jobs("starts", when),
         of_jobs("starts_by", when),
         of_jobs("promised", when),

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from starverse.control.controller import Controller
 from starverse.control.ports import Asked, Input
 from starverse.control.state import State
@@ -80,8 +82,8 @@ class Play:
             self._ask(start_ms, rq.OpenTenant(tenant, money))
         for at_ms, request in case.asks:
             self._ask(at_ms, request)
-        for job in case.jobs.values():
-            self._ask(job.submit_ms, rq.SubmitJob(job.spec))
+        for at_ms, request in submissions(case):
+            self._ask(at_ms, request)
 
     @property
     def state(self) -> State:
@@ -235,9 +237,26 @@ def play(case: Case, look: Callable[[Play, Look], None], watch: Watch = lambda p
     return played
 
 
+def submissions(case: Case) -> list[tuple[int, rq.Request]]:
+    """When which jobs are asked for: those of an array together."""
+    arrays: dict[str, list[int]] = {}
+    for job in case.jobs.values():
+        if job.spec.array:
+            arrays.setdefault(job.spec.array, []).append(job.spec.array_index)
+    asks: dict[str, tuple[int, rq.Request]] = {}
+    for name, job in case.jobs.items():
+        array = job.spec.array
+        if not array:
+            asks[name] = job.submit_ms, rq.SubmitJob(job.spec)
+        elif array not in asks:
+            spec = replace(job.spec, job=array, array="", array_index=0)
+            asks[array] = job.submit_ms, rq.SubmitArray(spec, tuple(arrays[array]))
+    return list(asks.values())
+
+
 def subject(request: rq.Request) -> str:
     """The job, reservation, node or tenant, or what else a request is about."""
-    if isinstance(request, rq.SubmitJob):
+    if isinstance(request, rq.SubmitJob | rq.SubmitArray):
         return request.spec.job
     if isinstance(request, rq.Reserve):
         return request.reservation.name
