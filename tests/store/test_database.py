@@ -30,7 +30,7 @@ def test_the_migrations_lead_to_the_schema(engine: Engine) -> None:
         }
     where = f"{engine.dialect.name}_where"
     assert [name for name, options in sorted(partial.items()) if where in options] == [
-        "jobs_alive", "journal_job", "ledger_job", "requests_waiting",
+        "jobs_alive", "jobs_array", "journal_job", "ledger_job", "requests_waiting",
     ]  # fmt: skip
 
 

@@ -238,6 +238,8 @@ class Controller:
             run.lease_until_ms,
             self._terms.grace_ms,
             job.spec.work,
+            job.spec.array,
+            job.spec.array_index,
         )
 
     def _write(self) -> None:

@@ -8,7 +8,7 @@ from starverse.control.state import State
 from starverse.model import events as ev
 from starverse.model import requests as rq
 from starverse.model.allocation import card_count
-from starverse.model.array import ARRAY_MAX, INDEX_MAX, member_of
+from starverse.model.array import AFTER_MAX, ARRAY_MAX, INDEX_MAX, member_of
 from starverse.model.errors import BadInput, NotFound, Refused
 from starverse.model.job import After, JobSpec
 from starverse.model.units import CARD, CARDS_MAX, YUAN, format_yuan
@@ -23,9 +23,6 @@ PRICE_MAX = 1_000_000 * YUAN
 """A card-hour that costs more is a slip of the keyboard."""
 
 WEIGHT_MAX = 1_000_000
-
-AFTER_MAX = 100
-"""After so many jobs at most one may come."""
 
 BUDGET_MAX_MW = 10**13
 """Ten gigawatts: what is above is a slip of the keyboard."""

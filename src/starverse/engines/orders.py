@@ -126,6 +126,8 @@ def _rank(
         report=run.report,
         rendezvous=run.rendezvous,
         grace_s=start.grace_ms / 1000,
+        array=start.array or None,
+        array_index=start.array_index if start.array else None,
         rank=rank,
         world_size=ranks,
         local_rank=rank,

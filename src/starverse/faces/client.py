@@ -217,18 +217,27 @@ class Client:
         return self._call("POST", "/v1/jobs", sc.Job, json=asdict(ask), headers=headers)
 
     def jobs(
-        self, project: str = "", phase: str = "", cursor: str = "", limit: int = 50, everyone: bool = False
+        self,
+        project: str = "",
+        phase: str = "",
+        cursor: str = "",
+        limit: int = 50,
+        everyone: bool = False,
+        array: str = "",
+        fold: bool = False,
     ) -> sc.Page[sc.Job]:
-        """Jobs, the newest first; those in `phase`; with `everyone` (operator) those of all tenants."""
-        query = {"project": project, "phase": phase, "cursor": cursor, "limit": limit}
-        return self._get("/v1/jobs", sc.Page[sc.Job], **query, **({"everyone": "true"} if everyone else {}))
+        """Jobs, the newest first; those in `phase`, or of one `array`; with `everyone` (operator) those of
+        all tenants; with `fold` each array as its first job, which then has `array_jobs`."""
+        query: dict[str, Any] = {"project": project, "phase": phase, "cursor": cursor, "limit": limit}
+        query |= {name: "true" for name, given in (("everyone", everyone), ("fold", fold)) if given}
+        return self._get("/v1/jobs", sc.Page[sc.Job], **query, **({"array": array} if array else {}))
 
     def job(self, job: str) -> sc.Job:
         """One job, with its progress."""
         return self._get(f"/v1/jobs/{_part(job)}", sc.Job)
 
     def stop(self, job: str) -> sc.Job:
-        """End the job, with its grace; stopping one that has ended does nothing."""
+        """End the job, or all jobs of an array, with their grace; stopping what has ended does nothing."""
         return self._post(f"/v1/jobs/{_part(job)}/stop", sc.Job)
 
     def resume(self, job: str) -> sc.Job:

@@ -1,4 +1,4 @@
-"""Arrays: one job many times over, told apart by an index."""
+"""Several jobs that belong together: arrays, one job many times over, told apart by an index."""
 
 import re
 
@@ -11,6 +11,9 @@ ARRAY_MAX = 10_000
 """So many jobs at most are submitted as one array."""
 
 INDEX_MAX = 1_000_000_000
+
+AFTER_MAX = 100
+"""A job may come after so many others at most; an array is one of them."""
 
 _PART = re.compile(r"(\d{1,10})(?:-(\d{1,10})(?::(\d{1,10}))?)?")
 _REMEDY = "Write it like 0-99, 0-99%10 (ten at once), 0-99:5 or 1,4,7-9."

@@ -25,6 +25,8 @@ class StartRun(_Command, frozen=True, tag=True):
     lease_until_ms: int
     grace_ms: int
     work: Work
+    array: str = ""
+    array_index: int = 0
 
 
 class RenewLease(_Command, frozen=True, tag=True):

@@ -10,7 +10,7 @@ from starverse.service.people import Account, Membership
 from starverse.service.platform import Platform
 from starverse.store import credentials, tenants
 from starverse.store.database import reading
-from starverse.store.reading import JobRow, job_row
+from starverse.store.reading import JobRow, array_row, job_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +73,21 @@ def must_be(membership: Membership, role: Role) -> None:
         )
 
 
-def job_of(platform: Platform, actor: Actor, job: str, role: Role = "viewer") -> JobRow:
+def job_of(platform: Platform, actor: Actor, job: str, role: Role = "viewer", arrays: bool = False) -> JobRow:
     """A job, if the caller is at least that in its project; operators see all, and may do what a member may.
+    With `arrays` the name of an array stands for the first of its jobs.
 
     Raises NotFound, for one of other people just as for one that never was; NotAllowed for too low a role.
     """
     with reading(platform.database) as connection:
-        return seen_job(connection, actor, job, role)
+        return seen_job(connection, actor, job, role, arrays)
 
 
-def seen_job(connection: Connection, actor: Actor, job: str, role: Role = "viewer") -> JobRow:
+def seen_job(
+    connection: Connection, actor: Actor, job: str, role: Role = "viewer", arrays: bool = False
+) -> JobRow:
     """The same within a reading that goes on, for what must fit together."""
-    row = job_row(connection, job)
+    row = job_row(connection, job) or (array_row(connection, job) if arrays else None)
     found = next((m for m in actor.projects if row and m.project == row.project), None)
     if row is None or (found is None and not actor.operator):
         raise NotFound(f"There is no job {job[:64]!r}.", "`starverse jobs` lists yours.")

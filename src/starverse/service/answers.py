@@ -21,7 +21,9 @@ class JobAsk:
 
     A `.py` file as first word is started on every card as torchrun would, anything else once; `launch` says
     otherwise. `time_limit_ms` 0 is the default of the priority class; an empty `project` is the first of
-    one's own, an empty `kind` the kind of card there is most of.
+    one's own, an empty `kind` the kind of card there is most of. It starts once the jobs and arrays in
+    `after` have ended well, and those in `after_any` have ended. An `array` such as `0-99%10` is a hundred
+    such jobs, ten of them running at once.
     """
 
     command: tuple[str, ...]
@@ -37,6 +39,9 @@ class JobAsk:
     priority: Priority = "on-demand"
     retries: int = 2
     image: str = ""
+    after: tuple[str, ...] = ()
+    after_any: tuple[str, ...] = ()
+    array: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,8 @@ class Job:
     """A job; `run` is its present or last one.
 
     `cost` = charged + what its run has used since the last charge - credited. `progress` is told of one
-    job, not in lists.
+    job, not in lists. `after` and `after_any` are those that had not ended when it was submitted. In a folded
+    list `array_jobs` says how many jobs of its `array` stand how, by outcome or phase.
     """
 
     job: str
@@ -110,6 +116,11 @@ class Job:
     credited: int
     card_ms: int
     progress: Progress | None = None
+    array: str = ""
+    array_index: int | None = None
+    array_jobs: dict[str, int] = field(default_factory=dict)
+    after: tuple[str, ...] = ()
+    after_any: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

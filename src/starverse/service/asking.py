@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from msgspec import Struct
 
 from starverse.control.state import State
+from starverse.model.array import AFTER_MAX, parse_array
 from starverse.model.errors import BadInput, Refused
 from starverse.model.job import TIME_LIMIT_DEFAULT_MS, JobSpec, Launch, Work
 from starverse.model.units import (
@@ -95,6 +96,10 @@ def spec_of(ask: JobAsk, job: str, tenant: str, project: str, owner: str, now: N
         raise BadInput("Jobs cannot name an image yet.", "Leave `image` empty.")
     _check_command(ask.command)
     _check_environment(ask.environment)
+    if ask.array:
+        parse_array(ask.array)
+    if len(ask.after) + len(ask.after_any) > AFTER_MAX:
+        raise BadInput(f"A job may come after {AFTER_MAX} jobs at most.", "Name fewer, or an array.")
     if len(ask.secrets) > SECRETS_MAX or len(set(ask.secrets)) != len(ask.secrets):
         raise BadInput("A job may use up to 64 secrets, each once.", "Name fewer.")
     work = Work(

@@ -1,7 +1,10 @@
 """Jobs as people see them: lists, one, why it waits, what happened; and to stop or resume it."""
 
+from typing import get_args
+
 from starverse.control.state import State
 from starverse.model.errors import Refused
+from starverse.model.job import Outcome
 from starverse.model.requests import ResumeJob, StopJob
 from starverse.scheduler.reasons import why_waiting
 from starverse.service import access, outputs, rows
@@ -23,9 +26,18 @@ SAYS: dict[str, str] = {
 
 
 def list_jobs(
-    platform: Platform, actor: Actor, project: str, phase: str, cursor: str, limit: int, everyone: bool
+    platform: Platform,
+    actor: Actor,
+    project: str,
+    phase: str,
+    cursor: str,
+    limit: int,
+    everyone: bool,
+    array: str = "",
+    fold: bool = False,
 ) -> Page[Job]:
-    """Jobs of a project, or of all the caller's, or (operator) of everyone."""
+    """Jobs of a project, or of all the caller's, or (operator) of everyone; those of one `array`, or with
+    `fold` each array as its first job, and how many of its jobs stand how."""
     members = list(actor.projects)
     if everyone:
         must_operate(actor)
@@ -35,9 +47,14 @@ def list_jobs(
     if not members and not everyone:
         return Page((), "")
     with reading(platform.database) as connection:
-        found, following = rows.job_page(connection, None if everyone else members, phase, cursor, limit)
+        found, following = rows.job_page(
+            connection, None if everyone else members, phase, cursor, limit, array, fold
+        )
         live = rows.live_of_jobs(connection, found, now_ms)
-    return Page(tuple(rows.job_answer(row, live) for row in found), following)
+        counts = rows.array_counts(connection, {row.array for row in found if row.array} if fold else ())
+    return Page(
+        tuple(rows.job_answer(row, live, array_jobs=counts.get(row.array)) for row in found), following
+    )
 
 
 def show(platform: Platform, actor: Actor, job: str) -> Job:
@@ -49,15 +66,24 @@ def show(platform: Platform, actor: Actor, job: str) -> Job:
 
 
 def stop(platform: Platform, actor: Actor, job: str) -> Job:
-    """End a job; one that has ended already stays as it is."""
-    row = access.job_of(platform, actor, job, "member")
-    if row.phase != "ended":
+    """End a job, or all of an array, whose first job is answered; what has ended already stays as it is."""
+    row = access.job_of(platform, actor, job, "member", arrays=True)
+    if not _is_over(platform, row, job):
         try:
             tell(platform, StopJob(job, actor.user))
         except Refused:
-            if access.job_of(platform, actor, job).phase != "ended":  # else it ended in this very moment
+            row = access.job_of(platform, actor, job, arrays=True)
+            if not _is_over(platform, row, job):  # else it ended in this very moment
                 raise
-    return show(platform, actor, job)
+    return show(platform, actor, row.job)
+
+
+def _is_over(platform: Platform, row: store.JobRow, name: str) -> bool:
+    """Whether a job, or all of the array with that name, has ended."""
+    if row.array != name:
+        return row.phase == "ended"
+    with reading(platform.database) as connection:
+        return set(rows.array_counts(connection, (name,))[name]) <= set(get_args(Outcome))
 
 
 def resume(platform: Platform, actor: Actor, job: str) -> Job:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-from sqlalchemy import Connection, bindparam, func, or_, select
+from sqlalchemy import Connection, bindparam, case, func, or_, select
 
 from starverse.model.errors import BadInput
 from starverse.model.job import JobSpec
@@ -49,9 +49,16 @@ class Live(NamedTuple):
 
 
 def job_page(
-    connection: Connection, members: Sequence[Membership] | None, phase: str, cursor: str, limit: int
+    connection: Connection,
+    members: Sequence[Membership] | None,
+    phase: str,
+    cursor: str,
+    limit: int,
+    array: str = "",
+    fold: bool = False,
 ) -> tuple[list[store.JobRow], str]:
-    """Jobs of these projects (None: of all), newest first, and the cursor of the rest. Raises BadInput."""
+    """Jobs of these projects (None: of all), newest first, and the cursor of the rest; of one `array`, or
+    `fold`ed: of each array only the first of those that are asked for. Raises BadInput."""
     wanted = select(jobs).order_by(jobs.c.number.desc())
     if members is not None:
         tenants = sorted({member.tenant for member in members})
@@ -62,10 +69,32 @@ def job_page(
         wanted = wanted.where(jobs.c.phase == phase)
     if phase and phase != "ended":
         wanted = wanted.where(jobs.c.phase != "ended")  # says what the index of those alive is made of
+    if array:
+        wanted = wanted.where(jobs.c.array == array, jobs.c.array != "")
+    elif fold:
+        earlier = jobs.alias()
+        before = (earlier.c.array == jobs.c.array, earlier.c.array != "", earlier.c.number < jobs.c.number)
+        there_is_one = select(earlier.c.job).where(*before)
+        if phase:
+            there_is_one = there_is_one.where(earlier.c.phase == phase)
+        wanted = wanted.where(or_(jobs.c.array == "", ~there_is_one.exists()))
     if cursor:
         wanted = wanted.where(jobs.c.number < _number(cursor))
     found = [_row(row) for row in connection.execute(wanted.limit(limit + 1))]
     return found[:limit], f"{found[limit - 1].number:x}" if len(found) > limit else ""
+
+
+def array_counts(connection: Connection, arrays: Collection[str]) -> dict[str, dict[str, int]]:
+    """How many jobs of each array there are, by outcome, and by phase of those that have not ended."""
+    stands = case((jobs.c.phase == "ended", jobs.c.outcome), else_=jobs.c.phase)
+    wanted = select(jobs.c.array, stands, func.count()).group_by(jobs.c.array, stands).order_by(stands)
+    found: dict[str, dict[str, int]] = {array: {} for array in arrays}
+    if arrays:
+        for array, word, count in connection.execute(
+            wanted.where(jobs.c.array.in_(arrays), jobs.c.array != "")
+        ):
+            found[array][word] = int(count)
+    return found
 
 
 def jobs_named(
@@ -103,7 +132,12 @@ def _live(found: Iterable[Any], now_ms: int) -> dict[str, Live]:
     return by_job
 
 
-def job_answer(row: store.JobRow, live: Mapping[str, Live], progress: Progress | None = None) -> Job:
+def job_answer(
+    row: store.JobRow,
+    live: Mapping[str, Live],
+    progress: Progress | None = None,
+    array_jobs: Mapping[str, int] | None = None,
+) -> Job:
     """A job for people."""
     spec = row.spec
     used = live[row.job].used if row.job in live else 0
@@ -137,6 +171,11 @@ def job_answer(row: store.JobRow, live: Mapping[str, Live], progress: Progress |
         credited=row.credited,
         card_ms=row.card_ms,
         progress=progress,
+        array=row.array,
+        array_index=spec.array_index if row.array else None,
+        array_jobs=dict(array_jobs or {}),
+        after=tuple(after.job for after in spec.after if after.ok),
+        after_any=tuple(after.job for after in spec.after if not after.ok),
     )
 
 

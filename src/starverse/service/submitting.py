@@ -3,10 +3,12 @@
 from hashlib import sha256
 
 import msgspec
+from msgspec.structs import replace
 
+from starverse.model.array import member_of, parse_array
 from starverse.model.errors import BadInput, Refused, StarverseError
 from starverse.model.job import JobSpec
-from starverse.model.requests import SubmitJob
+from starverse.model.requests import SubmitArray, SubmitJob
 from starverse.model.units import CARD, DAY_MS
 from starverse.money.meter import affordable_ms, hold_for
 from starverse.service import asking, jobs
@@ -15,8 +17,12 @@ from starverse.service.answers import Job, JobAsk, Preview
 from starverse.service.loop import heard
 from starverse.service.people import Membership
 from starverse.service.platform import Platform
+from starverse.service.predecessors import afters_of
 from starverse.store import idempotency, tenants, vault
 from starverse.store.database import reading
+
+ARRAY_BYTES_MAX = 64 << 20
+"""What the jobs of an array may take together where each is written down."""
 
 KEY_KEPT_MS = 7 * DAY_MS
 FORGET_EVERY = 100
@@ -46,12 +52,13 @@ def preview(platform: Platform, actor: Actor, ask: JobAsk) -> Preview:
         lasts_ms=affordable_ms(now.available, price, high) if price else None,
         cards_free=kind.free,
         cards_total=kind.cards,
-        starts_now=not kind.waiting and low <= kind.free * CARD,
+        starts_now=not (kind.waiting or ask.after or ask.after_any) and low <= kind.free * CARD,
     )
 
 
 def submit(platform: Platform, actor: Actor, ask: JobAsk, key: str) -> Job:
-    """Submit a job: checked, written with its key in one transaction, and taken up by the loop.
+    """Submit a job, or an array, whose first job is answered: checked, written with its key in one
+    transaction, and taken up by the loop.
 
     The same key with the same ask is answered with the same job, whatever has become of the wallet meanwhile.
     """
@@ -78,7 +85,8 @@ def submit(platform: Platform, actor: Actor, ask: JobAsk, key: str) -> Job:
             assert refusal is not None
             raise refusal
         else:
-            number = platform.requests.put(connection, SubmitJob(spec))
+            number = platform.requests.put(connection, _request(spec, ask))
+            job = _first(spec, ask)
             if key:
                 idempotency.remember(connection, actor.user, key, f"{job} {number}")
             if number % FORGET_EVERY == 0:
@@ -88,6 +96,23 @@ def submit(platform: Platform, actor: Actor, ask: JobAsk, key: str) -> Job:
             f"Job {job} is noted, but the scheduler is busy.", "Look for it in a moment; it is not lost."
         )
     return jobs.show(platform, actor, job)
+
+
+def _request(spec: JobSpec, ask: JobAsk) -> SubmitJob | SubmitArray:
+    """What the loop is asked for."""
+    if not ask.array:
+        return SubmitJob(spec)
+    indices, limit = parse_array(ask.array)
+    written = len(msgspec.json.encode(spec)) * len(indices)
+    if written > ARRAY_BYTES_MAX:
+        what = f"{len(indices):,} jobs with so long a command and environment are more than 64 MiB."
+        raise BadInput(what, "Put what is long into a file.")
+    return SubmitArray(replace(spec, array_limit=limit), indices)
+
+
+def _first(spec: JobSpec, ask: JobAsk) -> str:
+    """The job that is answered."""
+    return member_of(spec, parse_array(ask.array)[0][0]).job if ask.array else spec.job
 
 
 def _checked(platform: Platform, actor: Actor, ask: JobAsk, place: Membership, job: str) -> JobSpec:
@@ -105,6 +130,7 @@ def _checked(platform: Platform, actor: Actor, ask: JobAsk, place: Membership, j
     with reading(platform.database) as connection:
         known = {name for name, _ in vault.secret_names(connection, tenant)} if spec.work.secrets else set()
         owners = [] if platform.accepts_foreign else tenants.operators(connection)
+        spec = replace(spec, after=afters_of(connection, actor, tenant, ask))
     unknown = [name for name in spec.work.secrets if name not in known]
     if unknown:
         raise BadInput(f"There is no secret {unknown[0][:64]!r}.", "Set it first.")

@@ -26,8 +26,8 @@ _ADD_PRICE = (
 )
 _ADD_JOB = (
     "INSERT INTO jobs (job, number, tenant, project, owner, name, phase, outcome, why, kind, cards_min,"
-    " cards_max, price, priority, submitted_ms, run, runs, charged, credited, card_ms, spec)"
-    " VALUES (?, ?, ?, ?, ?, ?, 'waiting', '', '', ?, ?, ?, ?, ?, ?, '', 0, 0, 0, 0, ?)"
+    ' cards_max, price, priority, submitted_ms, run, runs, charged, credited, card_ms, spec, "array")'
+    " VALUES (?, ?, ?, ?, ?, ?, 'waiting', '', '', ?, ?, ?, ?, ?, ?, '', 0, 0, 0, 0, ?, ?)"
 )
 _ADD_RUN = (
     "INSERT INTO runs (run, job, attempt, shares, cards, placed_ms, how, code, rank, text, fault, injected)"
@@ -152,7 +152,7 @@ class Projection:
             (
                 spec.job, seq, spec.tenant, plain(spec.project), plain(spec.owner), plain(spec.name),
                 spec.kind, spec.cards_min, spec.cards_max, spec.price, spec.priority, heard_ms,
-                msgspec.json.encode(spec).decode(),
+                msgspec.json.encode(spec).decode(), spec.array,
             )
         )  # fmt: skip
 

@@ -51,6 +51,7 @@ class JobRow(NamedTuple):
     credited: int
     card_ms: int
     spec: JobSpec
+    array: str = ""
 
 
 class RunRow(NamedTuple):
@@ -133,6 +134,15 @@ def jobs_page(
 def job_row(connection: Connection, job: str) -> JobRow | None:
     """The job, None when there never was one."""
     found = connection.execute(select(jobs).where(jobs.c.job == job)).first()
+    return None if found is None else _job(found)
+
+
+def array_row(connection: Connection, array: str) -> JobRow | None:
+    """The first job of the array, None when there never was one."""
+    if not array:
+        return None
+    wanted = select(jobs).where(jobs.c.array == array, jobs.c.array != "")  # says what the index is made of
+    found = connection.execute(wanted.order_by(jobs.c.number).limit(1)).first()
     return None if found is None else _job(found)
 
 

@@ -11,7 +11,7 @@ from sqlalchemy.exc import IntegrityError
 
 from starverse.control.ports import Asked, Taken
 from starverse.model.errors import BadInput, Conflict
-from starverse.model.requests import Request, SubmitJob
+from starverse.model.requests import Request, SubmitArray, SubmitJob
 from starverse.model.units import SECOND_MS
 from starverse.store.database import reading
 from starverse.store.schema import requests
@@ -61,7 +61,7 @@ class Requests:
         if len(body) > BODY_BYTES_MAX:
             most = f"At most {BODY_BYTES_MAX:,} are heard."
             raise BadInput(f"That is {len(body):,} bytes to ask for.", most)
-        job = request.spec.job if type(request) is SubmitJob else None
+        job = request.spec.job if isinstance(request, SubmitJob | SubmitArray) else None
         row = {"made_ms": self._now_ms(), "body": body.decode(), "job": job}
         try:
             with connection.begin_nested():

@@ -77,7 +77,7 @@ requests = Table(
     Column("id", Serial, primary_key=True, autoincrement=True),
     Column("made_ms", BigInteger, nullable=False),
     Column("body", Text, nullable=False),  # the request as msgspec JSON
-    Column("job", Text, unique=True),  # of a SubmitJob: a job is submitted once, ever
+    Column("job", Text, unique=True),  # of a submission: a job, or array, is submitted once, ever
     Column("taken_ms", BigInteger),  # null: not heard yet
     Column("refusal", Text),  # "" when it was granted
     Index("requests_waiting", "id", **_only("taken_ms IS NULL")),
@@ -146,9 +146,11 @@ jobs = Table(
     Column("credited", BigInteger, nullable=False),  # Σ credits posted
     Column("card_ms", BigInteger, nullable=False),  # Σ metered, before credits
     Column("spec", Text, nullable=False),  # JobSpec as msgspec JSON
+    Column("array", Text, nullable=False, server_default=""),  # "" for a job by itself
     Index("jobs_tenant", "tenant", "number"),
     Index("jobs_alive", "phase", "number", **_only("phase <> 'ended'")),
     Index("jobs_outcome", "outcome"),
+    Index("jobs_array", "array", "number", **_only("\"array\" <> ''")),
 )
 
 runs = Table(

@@ -58,6 +58,8 @@ class Place:
     report: str | None = None
     rendezvous: str | None = None
     grace_s: float | None = None
+    array: str | None = None
+    array_index: int | None = None
     rank: int = 0
     world_size: int = 1
     local_rank: int = 0
@@ -88,7 +90,16 @@ _TORCHRUN = ("rank", "world_size", "local_rank", "local_world_size", "master_add
 VARIABLES = {
     f.name: f.name.upper() if f.name in _TORCHRUN else f"STARVERSE_{f.name.upper()}" for f in fields(Place)
 }
-_WHOLE = ("attempt", "cards", "rank", "world_size", "local_rank", "local_world_size", "master_port")
+_WHOLE = (
+    "attempt",
+    "cards",
+    "array_index",
+    "rank",
+    "world_size",
+    "local_rank",
+    "local_world_size",
+    "master_port",
+)
 
 
 def _parse(name: str, text: str) -> Any:

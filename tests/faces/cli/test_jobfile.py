@@ -22,6 +22,9 @@ retries = 3
 secrets = ["HF_TOKEN"]
 directory = "src"
 project = "p-1"
+after = "j-1, j-2"
+after_any = ["j-3"]
+array = "0-99%10"
 
 [environment]
 LR = "0.1"
@@ -44,6 +47,9 @@ def test_a_whole_file_becomes_what_the_api_takes() -> None:
         project="p-1",
         priority="preemptible",
         retries=3,
+        after=("j-1", "j-2"),
+        after_any=("j-3",),
+        array="0-99%10",
     )
 
 

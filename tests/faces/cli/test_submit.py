@@ -152,3 +152,25 @@ def test_a_directory_beyond_the_limit_is_refused_with_its_largest_folders(
     assert "weights/" in refused
     assert ".starverseignore" in refused
     assert sent(place) == []
+
+
+def test_an_array_is_one_line_of_the_list_and_stopped_as_one(ada: Shell, code: Path, place: Place) -> None:
+    said = ada("submit", "--array", "0-3%1", "--", "sleep", "9").stdout.splitlines()
+    assert said[0] == "an array of 4 jobs, each:"
+    array = said[-3].removeprefix("Submitted ")
+    assert said[-2:] == [
+        f"  starverse jobs --array {array}   how each stands",
+        f"  starverse job stop {array}      end all of them",
+    ]
+    place.reach(f"{array}_0", "running")
+    place.until(lambda: "1 running, 3 waiting" in ada("jobs").stdout)
+    assert ada("jobs").stdout.count("j-") == 1
+    assert ada("jobs", "--array", array).stdout.count("j-") == 4
+    (code / "job.toml").write_text(f'command = "sleep 9"\nafter_any = ["{array}"]\narray = "7"\n')
+    made = ada.json("submit", "job.toml", "--after", "last")
+    assert made["after_any"] == [array]
+    assert made["after"][0].startswith(array)
+    assert made["array_index"] == 7
+    assert ada("job", "stop", array).stdout == f"{array}: all of it is asked to end, 4 jobs.\n"
+    place.reach(f"{array}_3", "ended")
+    assert "An array is many jobs" in ada("submit", "-f", "--array", "0-3", "--", "sleep", "9", code=2).stderr

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from starverse.faces.schemas import JobAsk
+from starverse.model.array import AFTER_MAX
 from starverse.model.job import Launch, Priority
 from starverse.model.tenant import Role
 
@@ -83,11 +84,16 @@ class JobBody(Body):
     priority: Priority = "on-demand"
     retries: int = 2
     image: Text = ""
+    after: Annotated[list[Name], Field(max_length=AFTER_MAX)] = []
+    after_any: Annotated[list[Name], Field(max_length=AFTER_MAX)] = []
+    array: Text = ""
 
     def ask(self) -> JobAsk:
         """As the use case takes it."""
         values = self.model_dump()
-        return JobAsk(**{**values, "command": tuple(self.command), "secrets": tuple(self.secrets)})
+        for name in ("command", "secrets", "after", "after_any"):
+            values[name] = tuple(values[name])
+        return JobAsk(**values)
 
 
 class Digests(Body):

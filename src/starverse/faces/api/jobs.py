@@ -24,7 +24,8 @@ def preview(at: At, caller: Caller, body: JobBody) -> Preview:
 
 @router.post("/jobs", status_code=201)
 def submit(at: At, caller: Caller, body: JobBody, key: Key = "") -> Job:
-    """Submit a job. With an Idempotency-Key, sending it again submits nothing new."""
+    """Submit a job, or an array, whose first job is answered: all of its jobs are taken up or none. With an
+    Idempotency-Key, sending it again submits nothing new."""
     return submitting.submit(at, caller, body.ask(), key)
 
 
@@ -39,9 +40,11 @@ def list_jobs(
     cursor: CursorQuery = "",
     limit: LimitQuery = 50,
     everyone: Annotated[bool, Query(description="Operator: those of all tenants.")] = False,
+    array: Annotated[str, Query(max_length=64, description="Only the jobs of this array.")] = "",
+    fold: Annotated[bool, Query(description="Each array as its first job, with `array_jobs`.")] = False,
 ) -> Page[Job]:
     """Jobs, the newest first."""
-    return jobs.list_jobs(at, caller, project, phase, cursor, limit, everyone)
+    return jobs.list_jobs(at, caller, project, phase, cursor, limit, everyone, array, fold)
 
 
 @router.get("/jobs/{job}")
@@ -52,7 +55,8 @@ def show(at: At, caller: Caller, job: JobId) -> Job:
 
 @router.post("/jobs/{job}/stop")
 def stop(at: At, caller: Caller, job: JobId) -> Job:
-    """End a job: it is asked to save and leave, then killed. Stopping one that has ended does nothing."""
+    """End a job, or all jobs of an array: they are asked to save and leave, then killed. Stopping what has
+    ended does nothing."""
     return jobs.stop(at, caller, job)
 
 

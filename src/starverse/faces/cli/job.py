@@ -1,5 +1,6 @@
 """One job: show, follow, stop, resume, why."""
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 POINTS = 5000
 MOMENTS_SHOWN = 40
+ARRAY = re.compile("j-[a-z0-9]+")
+"""What may be the name of an array: those of its jobs have an index behind it."""
+
 AFTER_A_RUN = ("waiting", "paused", "ended")
 """The phases in which the last run may be why a job is where it is."""
 
@@ -71,8 +75,17 @@ def follow(
 
 
 def stop(ctx: typer.Context, job: JobName, as_json: AsJson = False) -> None:
-    """End a job: it is asked to save, then to leave."""
+    """End a job, or all of an array: they are asked to save, then to leave."""
     with session.signed_in(ctx) as client:
+        of_array = client.jobs(array=job, limit=1, fold=True).items if ARRAY.fullmatch(job) else ()
+        if of_array:
+            count = sum(of_array[0].array_jobs.values())
+            stopped = client.stop(job)
+            if as_json:
+                document(stopped)
+            else:
+                line(f"{job}: all of it is asked to end, {many(count, 'job')}.")
+            return
         found = pick(client, job)
         stopped = client.stop(found.job)
     if as_json:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from starverse.model.array import parse_array
 from starverse.model.errors import BadInput
 from starverse.model.units import SECOND_MS, parse_cards, parse_duration_ms
 
@@ -33,6 +34,9 @@ class Wish:
     priority: str | None = None
     retries: int | None = None
     project: str | None = None
+    after: tuple[str, ...] | None = None
+    after_any: tuple[str, ...] | None = None
+    array: str | None = None
 
     def over(self, other: "Wish") -> "Wish":
         """This one, and where it says nothing, the other; variables and secrets of both."""
@@ -50,14 +54,17 @@ class Wish:
 
         if not self.command:
             raise BadInput("There is nothing to run.", "`starverse submit -- train.py`, or name a job file.")
-        names = ("cards", "kind", "name", "time_limit_ms", "priority", "retries", "project")
+        names = set(_PLAIN) - {"command", "directory"}
         said: dict[str, Any] = {name: value for name in names if (value := getattr(self, name)) is not None}
         return JobAsk(
             self.command, snapshot=snapshot, environment=self.environment, secrets=self.secrets, **said
         )
 
 
-_PLAIN = ("command", "cards", "kind", "name", "time_limit_ms", "directory", "priority", "retries", "project")
+_PLAIN = (
+    "command", "cards", "kind", "name", "time_limit_ms", "directory", "priority", "retries", "project",
+    "after", "after_any", "array",
+)  # fmt: skip
 
 
 def read(path: Path) -> Wish:
@@ -123,6 +130,17 @@ def environment_of(pairs: Iterable[str]) -> dict[str, str]:
     return found
 
 
+def array_of(text: str) -> str:
+    """The indices of an array, checked before anything is sent."""
+    parse_array(text)
+    return text.strip()
+
+
+def afters_of(text: str) -> tuple[str, ...]:
+    """Jobs with commas between."""
+    return tuple(name for part in text.split(",") if (name := part.strip()))
+
+
 def priority_of(text: str) -> str:
     """A priority class."""
     from starverse.model.job import Priority
@@ -184,6 +202,10 @@ def _texts(value: Any) -> tuple[str, ...]:
     return tuple(_text(each) for each in value)
 
 
+def _afters(value: Any) -> tuple[str, ...]:
+    return afters_of(value) if isinstance(value, str) else _texts(value)
+
+
 def _environment(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
         raise BadInput(f"{_shown(value)} is no table.", 'Write it like {LR = "0.1"}.')
@@ -215,5 +237,8 @@ KEYS: dict[str, tuple[str, Any]] = {
     "priority": ("priority", lambda value: priority_of(_text(value))),
     "retries": ("retries", _retries),
     "project": ("project", _text),
+    "after": ("after", _afters),
+    "after_any": ("after_any", _afters),
+    "array": ("array", lambda value: array_of(_text(value))),
 }
 """The keys of a job file: the part of a wish that each is, and how its value is read."""

@@ -46,18 +46,19 @@ def jobs(
     phase: Annotated[PhaseName | None, typer.Option(help="Only those in this phase.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=JOBS_MAX, metavar="N", help="The newest so many.")] = 20,
     project: Project = "",
+    array: Annotated[str, typer.Option(metavar="ARRAY", help="The jobs of this array, one by one.")] = "",
     everyone: Annotated[bool, typer.Option(help="For operators: those of all tenants.")] = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on showing what changes.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Your jobs, the newest first."""
+    """Your jobs, the newest first; an array is one line."""
     if watch and as_json:
         raise BadInput("--watch never ends, and --json prints one document.", "Leave one of them out.")
     if watch and everyone:
         raise BadInput("--watch shows your own jobs.", "Leave --everyone out.")
     count = JOBS_MAX if everything else limit
     with session.signed_in(ctx) as client:
-        page = _list(client, project, phase or "", count, everyone)
+        page = _list(client, project, phase or "", count, everyone, array, fold=not (watch or array))
         if watch:
             _watch(client, list(page.items), count, phase or "", project)
             return
@@ -74,12 +75,15 @@ def jobs(
         line("There are older ones: --limit N, or --all.")
 
 
-def _list(client: "Client", project: str, phase: str, count: int, everyone: bool) -> "Page[Job]":
+def _list(
+    client: "Client", project: str, phase: str, count: int, everyone: bool, array: str, fold: bool
+) -> "Page[Job]":
     """The newest so many jobs as one page; its cursor says whether there are more."""
-    page = client.jobs(project, phase, "", min(count, PAGE), everyone)
+    page = client.jobs(project, phase, "", min(count, PAGE), everyone, array, fold)
     items = list(page.items)
     while page.cursor and len(items) < count:
-        page = client.jobs(project, phase, page.cursor, min(count - len(items), PAGE), everyone)
+        left = min(count - len(items), PAGE)
+        page = client.jobs(project, phase, page.cursor, left, everyone, array, fold)
         items += page.items
     from starverse.faces.schemas import Page
 
@@ -122,7 +126,16 @@ def _watch(client: "Client", found: "list[Job]", count: int, phase: str, project
                 line_now("  ".join(filter(None, map(one_line, _row(changed, now_ms())))))
 
 
+def _folded(each: "Job", now: int) -> tuple[str, ...]:
+    """An array in a line: how many of its jobs stand how."""
+    counts = ", ".join(f"{count} {word}" for word, count in each.array_jobs.items())
+    every = f"{cards(each.cards_min, each.cards_max)} each"
+    return each.array, each.name, counts, every, each.kind, ago(each.submitted_ms, now), "", "", ""
+
+
 def _row(each: "Job", now: int) -> tuple[str, ...]:
+    if each.array_jobs:
+        return _folded(each, now)
     took = "" if each.started_ms is None else format_duration((each.ended_ms or now) - each.started_ms)
     return (
         each.job,

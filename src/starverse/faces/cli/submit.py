@@ -12,6 +12,7 @@ from starverse.faces.cli.jobfile import Wish
 from starverse.faces.cli.options import AsJson
 from starverse.faces.cli.show import console, document, line
 from starverse.faces.cli.words import cards, many, size
+from starverse.model.array import parse_array
 from starverse.model.errors import BadInput
 from starverse.model.units import format_duration, format_yuan
 
@@ -25,7 +26,9 @@ HELP = """Run a script or a command on the cluster, as this directory is now.
 
 A Python script is started on every card, as torchrun would; any other command once. Words behind `--` are
 the script's own. A job file (job.toml) says the same, with the keys command, cards, kind, name, time_limit,
-environment, secrets, directory, priority, retries, project; an option counts more than the file.
+environment, secrets, directory, priority, retries, project, after, after_any, array; an option counts more
+than the file. With --array 0-99%10 it is a hundred jobs, ten of them running at once; each is told its index
+by STARVERSE_ARRAY_INDEX.
 """
 
 
@@ -65,6 +68,16 @@ def submit(
         int | None, typer.Option(min=0, metavar="N", help="Tries after failures of its own.")
     ] = None,
     project: Annotated[str | None, typer.Option(metavar="PROJECT", help="Who pays; your first one.")] = None,
+    after: Annotated[
+        str | None,
+        typer.Option("--after", "--after-ok", metavar="JOB,…", help="Start once they end well."),
+    ] = None,
+    after_any: Annotated[
+        str | None, typer.Option(metavar="JOB,…", help="Start once they end, well or not.")
+    ] = None,
+    array: Annotated[
+        str | None, typer.Option(metavar="0-99[%N]", help="So many jobs, told apart by an index; N at once.")
+    ] = None,
     directory: Annotated[
         str | None, typer.Option(metavar="DIR", help="What it takes along; this folder, or the job file's.")
     ] = None,
@@ -84,24 +97,34 @@ def submit(
         retries=retries,
         project=project,
         directory=None if directory is None else Path(directory),
+        after=None if after is None else jobfile.afters_of(after),
+        after_any=None if after_any is None else jobfile.afters_of(after_any),
+        array=None if array is None else jobfile.array_of(array),
     )
     wish = _located(_whole_wish(said, words))
-    assert wish.directory is not None
+    folder = wish.directory
+    assert folder is not None
+    count_of_jobs = len(parse_array(wish.array)[0]) if wish.array else 1
+    if wish.array and follow:
+        raise BadInput("An array is many jobs, and one can be followed.", "Leave --follow out.")
     with session.signed_in(ctx) as client:
+        wish = replace(wish, after=_known(client, wish.after), after_any=_known(client, wish.after_any))
         preview = client.preview(wish.ask())
         if dry_run and as_json:
             document(preview)
         if not as_json:
+            if wish.array:
+                line(f"an array of {many(count_of_jobs, 'job')}, each:")
             for each in _cost(preview):
                 line(each)
         if dry_run:
             return
-        snapshot, new_bytes = _upload(client, wish.directory, wish.project or "")
+        snapshot, new_bytes = _upload(client, folder, wish.project or "")
         if not as_json:
             line(f"{many(snapshot.files, 'file')}, {size(snapshot.bytes)}, {size(new_bytes)} new")
         job = client.submit(wish.ask(snapshot.snapshot))
         if not as_json:
-            line(f"Submitted {job.job}")
+            line(f"Submitted {job.array or job.job}")
         if follow:
             from starverse.faces.cli import follow as following
 
@@ -110,10 +133,22 @@ def submit(
         document(job)
     if follow:
         following.exit_with(job, quiet=as_json)
+    elif job.array and not as_json:
+        line(f"  starverse jobs --array {job.array}   how each stands")
+        line(f"  starverse job stop {job.array}      end all of them")
     elif not as_json:
         line(f"  starverse job follow {job.job}   watch it")
         line(f"  starverse job logs {job.job}     what it writes")
         line(f"  starverse job stop {job.job}     end it")
+
+
+def _known(client: "Client", names: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    """The ids of jobs that were named, or of arrays, as `pick` understands them."""
+    from starverse.faces.cli.pick import pick
+
+    if names is None:
+        return None
+    return tuple(name if name.startswith("j-") else pick(client, name).job for name in names)
 
 
 def _whole_wish(said: Wish, words: list[str]) -> Wish:
