@@ -40,7 +40,8 @@ def cards_are_where_they_are_said_to_be(state: State) -> None:
         healthy = (1 << node.cards) - 1 & ~node.broken
         assert space.used_on(name) == used[name]
         assert space.free_on(name) == healthy & ~used[name]
-        free[node.kind] += 0 if node.cordoned or node.lost else (healthy & ~used[name]).bit_count()
+        is_closed = node.cordoned or node.lost or node.rests_until_ms > state.now_ms
+        free[node.kind] += 0 if is_closed else (healthy & ~used[name]).bit_count()
     assert all(space.free == free[kind] for kind, space in state.spaces.items())
 
 

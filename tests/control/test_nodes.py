@@ -6,7 +6,9 @@ from tests.hall import Fate
 
 from starverse.model import commands as cmd
 from starverse.model import events as ev
-from starverse.model.units import HOUR_MS, SECOND_MS
+from starverse.model import requests as rq
+from starverse.model.units import HOUR_MS, MINUTE_MS, SECOND_MS
+from starverse.scheduler.reasons import why_waiting
 
 
 def begin(**nodes: int) -> Cluster:
@@ -106,3 +108,53 @@ def test_a_node_that_was_cordoned_before_it_was_lost_is_so_when_it_is_back() -> 
     cluster.submit("job")
     cluster.after(0)
     assert not cluster.placed("job")
+
+
+def test_a_node_that_comes_and_goes_rests_longer_each_time_and_is_forgiven() -> None:
+    cluster = begin(a=1)
+    rests: list[int] = []
+    for hours in (0, 1, 1, 1, 2, 3, 1, 1, 1, 1, 7, 1):
+        cluster.after(hours * HOUR_MS)
+        cluster.hear(ev.NodeLost("a", cluster.now_ms))
+        cluster.after(SECOND_MS)
+        cluster.node("a", cards=1)
+        cluster.after(SECOND_MS)
+        rests.append(
+            max(cluster.state.nodes["a"].rests_until_ms - cluster.now_ms + SECOND_MS, 0) // MINUTE_MS
+        )
+    assert rests == [0, 1, 2, 4, 8, 16, 32, 60, 60, 60, 0, 1]
+
+
+def test_a_job_waits_for_a_node_that_rests_and_starts_when_it_has() -> None:
+    cluster = begin(a=8)
+    for _ in range(3):
+        cluster.hear(ev.NodeLost("a", cluster.now_ms))
+        cluster.after(SECOND_MS)
+        cluster.node("a", cards=8)
+        cluster.after(SECOND_MS)
+    back_ms = cluster.now_ms - SECOND_MS
+    cluster.submit("job", cards=8)
+    cluster.after(0)
+    why = why_waiting(cluster.state.view, "job", cluster.now_ms)
+    assert "0 are free, 8 resting until 2024-10-03 12:02 UTC" in why.causes[0].text
+    for cut in range(len(cluster.book.rows)):
+        cluster.restart(cut)
+    cluster.until(back_ms + 2 * MINUTE_MS - 1)
+    assert not cluster.placed("job")
+    cluster.after(1)
+    assert cluster.placed("job")
+    assert fold(cluster.book.rows).snapshot() == cluster.state.snapshot()
+
+
+def test_an_operator_ends_a_rest() -> None:
+    cluster = begin(a=8)
+    for _ in range(2):
+        cluster.hear(ev.NodeLost("a", cluster.now_ms))
+        cluster.after(SECOND_MS)
+        cluster.node("a", cards=8)
+        cluster.after(SECOND_MS)
+    cluster.submit("job", cards=8)
+    cluster.ask(rq.UncordonNode("a"))
+    cluster.after(0)
+    assert cluster.placed("job")
+    assert cluster.state.nodes["a"].losses == 0

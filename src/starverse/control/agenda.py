@@ -16,7 +16,7 @@ _UNKNOWN = (0, MIDNIGHT)
 
 
 class Agenda:
-    """Wake-ups by subject (a run, midnight), earliest first; jobs that wait for a time stand in the state.
+    """Wake-ups by subject (a run, midnight), earliest first; what else waits for a time stands in the state.
 
     Derived from the state and rebuilt with it. A subject may stand here more than once, or be over by the
     time its turn comes: both do no harm, for what is due is asked of the state. Most wake-ups come in order
@@ -28,6 +28,7 @@ class Agenda:
         self._runs = state.runs
         self._delayed = state.delayed
         self._turns = state.scheduling.turns
+        self._resting = state.resting
         now_ms = state.truth.heard_ms
         self._line: deque[tuple[int, str]] = deque()
         self._heap: list[tuple[int, str]] = [(_midnight_after(now_ms), MIDNIGHT)]
@@ -52,7 +53,7 @@ class Agenda:
         if first[1] not in self._runs:
             first = self._first = self._earliest()
         at_ms = first[0] if first[1] or self._runs else None
-        for others in (self._delayed, self._turns):
+        for others in (self._delayed, self._turns, self._resting):
             if others and (at_ms is None or others[0][0] < at_ms):
                 at_ms = others[0][0]
         return at_ms

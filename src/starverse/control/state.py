@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from starverse.control import resting
 from starverse.control.agreed import Agreed
 from starverse.control.gate import Gate
 from starverse.control.scheduling import Scheduling
@@ -33,6 +34,8 @@ class State:
         self.runs = truth.runs
         self.accounts = truth.accounts
         self.delayed: list[tuple[int, str]] = []
+        self.resting: list[tuple[int, str]] = []
+        """When which node has rested, a heap; some no longer rest."""
         self.paused: dict[str, dict[str, None]] = {}
         self.scheduling = Scheduling(self.jobs, self.accounts, terms or LeaseTerms(), truth.layout)
         self.view = self.scheduling.view
@@ -48,6 +51,8 @@ class State:
         }
         for node in truth.nodes.values():
             self._open_or_close(node)
+            if node.rests_until_ms > self.now_ms:
+                heappush(self.resting, (node.rests_until_ms, node.node))
         self.scheduling.view.shares.load(truth.used, truth.used_step)
         self._agreed.load()
         for run in truth.runs.values():
@@ -92,13 +97,17 @@ class State:
         self.truth.heard_ms = heard_ms
 
     def release(self, now_ms: int) -> None:
-        """Put the jobs whose waiting time is over into their queues."""
+        """Put the jobs whose waiting time is over into their queues, and open the nodes that have rested."""
         self.scheduling.turn_pages(now_ms)
         while self.delayed and self.delayed[0][0] <= now_ms:
             _, name = heappop(self.delayed)
             job = self.jobs.get(name)
             if job and job.phase == "waiting":
                 self._enqueue(name, job)
+        while self.resting and self.resting[0][0] <= now_ms:
+            at_ms, name = heappop(self.resting)
+            if self.nodes[name].rests_until_ms == at_ms:
+                self._open_or_close(self.nodes[name])
 
     # -- derived ------------------------------------------------------------------------------------------
 
@@ -146,7 +155,7 @@ class State:
 
     def _open_or_close(self, node: Node) -> None:
         healthy = ((1 << node.cards) - 1) & ~node.broken
-        is_open = not (node.cordoned or node.lost)
+        is_open = not (node.cordoned or node.lost or node.rests_until_ms > self.now_ms)
         stock = (("cpu", node.milli_cpu), ("memory", node.memory_mb), *node.resources)
         self.scheduling.node(node.node, node.kind, healthy, is_open, node.place, node.at, stock)
         self.view.limits.power.node(node.node, node.feeds, node.card_mw)
@@ -179,6 +188,7 @@ class State:
     def _NodeUncordoned(self, event: ev.NodeUncordoned) -> None:
         node = self.nodes[event.node]
         node.cordoned = False
+        resting.forgive(node)
         self._open_or_close(node)
 
     def _FaultInjected(self, event: ev.FaultInjected) -> None:
@@ -202,12 +212,17 @@ class State:
             node.kind = event.kind
             self.nodes[event.node] = self.nodes.pop(event.node)  # the last in the space of its new kind
         node.cards = event.cards
-        node.lost = False
+        if node.lost:
+            node.lost = False
+            resting.come_back(node, self.now_ms)
+            if node.rests_until_ms > self.now_ms:
+                heappush(self.resting, (node.rests_until_ms, node.node))
         self._open_or_close(node)
 
     def _NodeLost(self, event: ev.NodeLost) -> None:
         node = self.nodes[event.node]
         node.lost = True
+        resting.lose(node, self.now_ms)
         self._open_or_close(node)
 
     def _CardHealthChanged(self, event: ev.CardHealthChanged) -> None:

@@ -8,7 +8,8 @@ from starverse.model.job import JobSpec, Outcome, Phase
 
 
 class Node(Struct, gc=False):
-    """A node; `broken` is a bit set of failed cards."""
+    """A node; `broken` is a bit set of failed cards. It was lost so often (`losses`), last at `lost_ms`, and
+    takes no new runs before `rests_until_ms` (see `resting.py`)."""
 
     node: str
     kind: str
@@ -23,6 +24,9 @@ class Node(Struct, gc=False):
     resources: tuple[tuple[str, int], ...] = ()
     feeds: tuple[str, ...] = ()
     card_mw: int = 0
+    losses: int = 0
+    lost_ms: int = 0
+    rests_until_ms: int = 0
 
 
 class Job(Struct, gc=False):

@@ -6,6 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from starverse.model.job import JobSpec
+from starverse.model.reservation import say_time
 from starverse.model.units import SECOND_MS, format_duration, format_yuan
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
@@ -147,18 +148,23 @@ def _of_cards(view: View, spec: JobSpec, sight: Sight, promised_ms: int) -> Iter
 def _others(view: View, spec: JobSpec, sight: Sight) -> Iterator[str]:
     """The cards that it cannot have now, by why."""
     cordoned = lost = 0
+    resting: dict[int, int] = {}
     for name, cards in sight.closed():
         node = view.nodes.get(name)
         if node and node.kind == spec.kind and node.lost:
             lost += cards
-        elif node and node.kind == spec.kind:
+        elif node and node.kind == spec.kind and node.cordoned:
             cordoned += cards
+        elif node and node.kind == spec.kind:
+            resting[node.rests_until_ms] = resting.get(node.rests_until_ms, 0) + cards
     nodes = view.nodes.values()
     broken = sum(node.broken.bit_count() for node in nodes if node.broken and node.kind == spec.kind)
     kept, reserved = sight.kept()
     for count, words in ((cordoned, "cordoned"), (lost, "lost"), (broken, "broken")):
         if count:
             yield f"{count} {words}"
+    if resting:
+        yield f"{sum(resting.values())} resting until {say_time(min(resting))}"
     for count, words in ((reserved, "reserved"), (kept, "kept for promised starts")):
         if count:
             in_ms = sight.claimed_in_ms(is_reserved=words == "reserved")

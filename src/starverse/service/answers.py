@@ -336,7 +336,8 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node: `used` cards belong to runs, `broken` ones (by index) are out of service."""
+    """A node: `used` cards belong to runs, `broken` ones (by index) are out of service. One that was lost
+    again and again takes no new runs before `rests_until_ms`."""
 
     node: str
     kind: str
@@ -345,6 +346,7 @@ class Node:
     broken: tuple[int, ...]
     cordoned: bool
     lost: bool
+    rests_until_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,4 +67,5 @@ def _node(state: State, name: str) -> Node:
     node = state.nodes[name]
     used = state.spaces[node.kind].used_on(name).bit_count()
     broken = tuple(card for card in range(node.cards) if node.broken >> card & 1)
-    return Node(name, node.kind, node.cards, used, broken, node.cordoned, node.lost)
+    rests_until_ms = node.rests_until_ms if node.rests_until_ms > state.now_ms else None
+    return Node(name, node.kind, node.cards, used, broken, node.cordoned, node.lost, rests_until_ms)

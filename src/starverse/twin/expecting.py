@@ -200,7 +200,7 @@ def largest_free(play: Play, level: str) -> int:
     held: Counter[tuple[str, ...]] = Counter()
     depth = (*play.case.layout.levels, "node").index(level) + 1
     for name, node in play.state.nodes.items():
-        if not (node.cordoned or node.lost):
+        if not (node.cordoned or node.lost or node.rests_until_ms > play.now_ms):
             free = play.state.spaces[node.kind].free_on(name).bit_count()
             held[(*_path(node.place, depth, name), name)[:depth]] += free
     return max(held.values(), default=0)

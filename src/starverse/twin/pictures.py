@@ -30,7 +30,7 @@ class Picture:
         self.signs = {name: SIGNS[n] if n < len(SIGNS) else OTHER for n, name in enumerate(names)}
         self.there: dict[str, int] = {}
         """The cards of each job that has any."""
-        self.cells = {name: self._free_cells(node) for name, node in play.state.nodes.items()}
+        self.cells = {name: self._free_cells(node, play.now_ms) for name, node in play.state.nodes.items()}
         for run in play.state.runs.values():
             self.there[run.job] = sum(share.count for share in run.shares)
             for share in run.shares:
@@ -38,8 +38,8 @@ class Picture:
                     self.cells[share.node][card] = self.signs[run.job]
 
     @staticmethod
-    def _free_cells(node: Node) -> list[str]:
-        rest = CLOSED if node.cordoned else FREE
+    def _free_cells(node: Node, now_ms: int) -> list[str]:
+        rest = CLOSED if node.cordoned or node.rests_until_ms > now_ms else FREE
         return [BROKEN if node.lost or node.broken >> card & 1 else rest for card in range(node.cards)]
 
     def lines(self) -> list[str]:

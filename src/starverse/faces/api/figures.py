@@ -27,7 +27,8 @@ class _Alive:
         self.cards: Counter[tuple[str, str]] = Counter()
         self.nodes: Counter[str] = Counter()
         for node in state.nodes.values():
-            status = "lost" if node.lost else "cordoned" if node.cordoned else "open"
+            rests = "resting" if node.rests_until_ms > state.now_ms else "open"
+            status = "lost" if node.lost else "cordoned" if node.cordoned else rests
             self.nodes[status] += 1
             self.cards[node.kind, "used"] += state.spaces[node.kind].used_on(node.node).bit_count()
             self.cards[node.kind, "broken"] += node.broken.bit_count()

@@ -8,6 +8,7 @@ from starverse.faces.cli import session
 from starverse.faces.cli.options import AsJson
 from starverse.faces.cli.root import App
 from starverse.faces.cli.show import Column, document, line, table
+from starverse.faces.cli.words import clock
 
 if TYPE_CHECKING:
     from starverse.faces.schemas import Node
@@ -86,4 +87,6 @@ def _state(node: "Node") -> str:
         return "lost"
     if node.cordoned:
         return "cordoned"
+    if node.rests_until_ms is not None:
+        return f"resting until {clock(node.rests_until_ms)}"
     return "in use" if node.used else "free"
