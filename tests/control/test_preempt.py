@@ -1,12 +1,19 @@
 """Runs that give way: who leaves, for whom, and that nobody leaves in vain."""
 
+from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as changed
 from tests.cluster import Cluster, Fate
 from tests.control.laws import Auditor
+from tests.control.stories import Story, each, play
+from tests.control.test_memory import Forgetful
 
 from starverse.model import events as ev
+from starverse.model import requests as rq
+from starverse.model.job import Shape
 from starverse.model.units import MINUTE_MS, SECOND_MS
 
 S = SECOND_MS
@@ -117,3 +124,33 @@ def test_c10_a_job_that_was_evicted_often_has_all_its_retries() -> None:
         cluster.after(61 * M)
     assert len(evicted(cluster)) == 3
     assert cluster.state.jobs["cheap"].retries_used == 0
+
+
+def with_memory(story: Story) -> Story:
+    """The same story, in which cards are many and memory is scarce: runs are preempted for that."""
+
+    def scarce(act: object) -> object:
+        if not isinstance(act, rq.SubmitJob):
+            return act
+        memory_mb = Random(repr(act.spec)).choice([0, 3, 5, 10])
+        return rq.SubmitJob(changed(act.spec, shape=Shape(memory_mb=memory_mb)))
+
+    nodes = tuple(changed(node, cards=node.cards + 2, memory_mb=12) for node in story.nodes)
+    acts = tuple((at_ms, scarce(act)) for at_ms, act in story.acts)
+    fates = tuple(
+        (job, tuple(changed(fate, work_ms=20 * fate.work_ms) for fate in its)) for job, its in story.fates
+    )
+    return replace(story, nodes=nodes, acts=acts, fates=fates)
+
+
+def test_whoever_lacks_memory_preempts_by_the_same_laws(seeds: range) -> None:
+    left: list[str] = []
+
+    def the_same(story: Story) -> None:
+        story = with_memory(story)
+        cluster = play(story)
+        assert play(story, loop=Forgetful).book.rows == cluster.book.rows
+        left.extend(evicted(cluster))
+
+    each(seeds[1::4], the_same)
+    assert len(left) > 3

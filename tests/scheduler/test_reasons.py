@@ -27,7 +27,7 @@ CASES = [
     ("more than there will ever be", "..", {}, {"cards": 3},
      ["2 are free.", "There are 2 such cards in all, and it asks for 3."], "with 2 cards."),
     ("members do not fit together on a node", "a..  b..", {"a": 60, "b": 60}, {"cards": 3, "member": 3},
-     ["3 cpu cards at once; 4 are free; largest block 0 on one node.", "Each 3 must lie on one node."], ""),
+     ["3 cpu cards at once; 4 are free; largest block 2 on one node.", "Each 3 must lie on one node."], ""),
     ("cards lie in two racks", "a. .. | b. ..", {"a": 60, "b": 60}, {"cards": 4, "require": "rack"},
      ["6 are free; largest block 3 in one rack.", "All must lie in one rack."], "without `require=rack`."),
     ("a card less is a smaller change than a rack more", "aaaa .... .... .... | bbb.",

@@ -113,4 +113,5 @@ def _check_resources(shape: Shape, space: Space) -> None:
 
 
 def _remedy(whole: Whole) -> str:
-    return f"There are {whole.total} such cards on {int((whole.cards > 0).sum())} nodes."
+    nodes = int((whole.cards > 0).sum())
+    return f"There are {whole.total} such cards on {nodes} node{'s' * (nodes != 1)}."

@@ -20,7 +20,7 @@ from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, 
 from starverse.scheduler.preempt import HEADS, YIELDS, InVain, evict
 from starverse.scheduler.repair import swap
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
-from starverse.scheduler.view import View
+from starverse.scheduler.view import Promise, View
 
 
 def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
@@ -208,7 +208,7 @@ class Cycle:
         if job not in self.book.settled and self.book.is_ready(promise):
             request = self.line.requests[stand.number]  # it is late: who comes after it is later as well
             may = self.book.allows(job, request, promise.lot)
-            if not may:  # they are kept for it no longer
+            if not may and not self._is_awaited(promise):  # they are kept for it no longer
                 self.book.pushed.append(promise.whose)
             paid = self._pay(job, request, request.least) if may else None
             if paid:
@@ -330,6 +330,15 @@ class Cycle:
         self.book.settled.add(job)
         return None
 
+    def _is_awaited(self, promise: Promise) -> bool:
+        """Whether somebody who gives way leaves a node of a promise whose time has not come: what is no card
+        comes free with him, and who has left is looked at."""
+        if promise.lot is None or promise.at_ms <= self.now_ms:
+            return False
+        there = set(promise.lot.nodes.tolist())
+        runs = self.view.yielding.get(self.kind, {}).values()
+        return any(run.stop_why and not there.isdisjoint(lot.nodes.tolist()) for run, lot in runs)
+
     # -- preempting ---------------------------------------------------------------------------------------
 
     def _preempt(self) -> None:
@@ -347,8 +356,8 @@ class Cycle:
             request = self.line.requests[stand.number]
             if request.rank >= YIELDS - 1:
                 return
-            if promise.lot is None and self.view.limits.binds(request):
-                continue  # it may lack something that is no card
+            if promise.lot is None and self.view.limits.binds(request, beside_needs=True):
+                continue  # it may lack something that nobody's leaving gives
             if 0 < promise.at_ms <= self.now_ms + grace_ms or not self._can_pay(promise.job, request):
                 continue
             if self._is_vain(stand.number, request):
@@ -356,7 +365,8 @@ class Cycle:
             mark = self.book.drop(promise)
             until_ms = self.now_ms + grace_ms + request.length_ms
             victims = [both for run, both in yielding.items() if run not in gone]
-            eviction = evict(self.space, request, until_ms, victims, self.now_ms)
+            shape_of = self.view.limits.shape_of
+            eviction = evict(self.space, request, until_ms, victims, self.now_ms, shape_of)
             if isinstance(eviction, InVain):
                 self.book.take_back(mark)
                 self.proven.vain[stand.number] = eviction
@@ -370,7 +380,7 @@ class Cycle:
         proof = self.proven.vain.get(number)
         if proof is None or self.now_ms >= proof.ripe_ms:
             return False
-        return self.space.freed - proof.freed < proof.members * request.member
+        return self.space.freed - proof.freed < max(proof.members * request.member, 1)
 
     def _can_pay(self, job: str, request: Request) -> bool:
         spec = self.view.jobs[job].spec

@@ -96,10 +96,15 @@ class Limits:
         """Whether it matters for a request beside its own needs which nodes it is given."""
         return bool(self.power.budgets or request.shape.apart)
 
-    def binds(self, request: Request) -> bool:
-        """Whether a request may have to wait for something that is no card."""
-        shape = request.shape
-        return bool(self.quotas.places or shape.licences or request.need or self.cuts(request))
+    def binds(self, request: Request, beside_needs: bool = False) -> bool:
+        """Whether a request may have to wait for something that is no card, and (`beside_needs`) none of what
+        its members need of their nodes."""
+        need = () if beside_needs else request.need
+        return bool(self.quotas.places or request.shape.licences or need or self.cuts(request))
+
+    def shape_of(self, run: str) -> Shape:
+        """What a run asked for."""
+        return self.runs[run].shape
 
     def choose(
         self, space: Space, tenant: str, request: Request, room: Ints, want: int, seek: Seek

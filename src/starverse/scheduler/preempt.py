@@ -1,16 +1,18 @@
 """Who has to leave so that a job of a better class can start: chosen only once its place is proven."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numba import njit
 
-from starverse.model.units import MINUTE_MS
+from starverse.model.job import Shape
+from starverse.model.units import CARD, MINUTE_MS
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import FREE, FROM, HEALTHY, MASK, NEVER, OPEN, WHOSE, Ints
 from starverse.scheduler.line import RANKS, Request
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.placement import Chosen
+from starverse.scheduler.space import CPU, MEMORY, Lot, Space
 
 MIN_RUN_MS = 5 * MINUTE_MS
 """A run is left alone for so long: what it has not begun to earn back, it would only lose again."""
@@ -35,8 +37,8 @@ class Running(Protocol):
 
 
 class InVain(NamedTuple):
-    """What a search for victims proved: so many members were missing, as of so much that had come free, and
-    until the next run is ripe."""
+    """What a search for victims proved: so many members were missing (0: it is not known how many), as of so
+    much that had come free, and until the next run is ripe."""
 
     members: int
     freed: int
@@ -56,19 +58,23 @@ def evict(
     until_ms: int,
     victims: Iterable[tuple[Running, Lot]],
     now_ms: int,
+    shapes: Callable[[str], Shape],
 ) -> Eviction | InVain:
     """The runs whose leaving lets the least of a request start, or what was proven where no leaving would.
 
     They cost what they lose: the card-time since their last checkpoint. Of the cheapest, taken one by one,
-    so many are looked at as are needed for a place by the request's rule; of those, only the ones that stand
-    on that place leave.
+    so many are looked at as are needed for a place by the request's rule; of those, only the ones leave that
+    stand on that place, or there have what it needs beside cards. `shapes` tells what a run asked for.
     """
     ripe = []
+    leaving: list[tuple[Lot, Shape]] = []
     next_ms = int(NEVER)
     for run, lot in victims:
-        if now_ms - run.placed_ms < MIN_RUN_MS:
+        if run.stop_why:
+            leaving.append((lot, shapes(run.run)))
+        elif now_ms - run.placed_ms < MIN_RUN_MS:
             next_ms = min(next_ms, run.placed_ms + MIN_RUN_MS)
-        elif not run.stop_why:
+        else:
             lost = max(now_ms - max(run.checkpoint_ms, run.placed_ms), 0) * run.milli_cards
             ripe.append((lost, run.run, lot))
     ripe.sort(key=lambda each: each[:2])
@@ -78,26 +84,88 @@ def evict(
         _mark(space.node, owner, lot.nodes, lot.masks, number)
     _unmark_claimed(space.slot, until_ms, request.below, owner)
     room = np.empty(space.size, np.int64)
+    both = [(lot, shapes(run)) for _, run, lot in ripe]
+    stock = _Stock(space, request, both, leaving) if request.need else None
+
+    def room_if(number: int) -> int:
+        total = _room_if(owner, request.member, number, room)
+        return stock.cut(room, number) if stock else total
+
     low, high = 0, len(ripe)
-    missing = request.least - _room_if(owner, request.member, high, room)
-    if missing > 0:
-        return InVain(missing, space.freed, next_ms)
+    missing = request.least - room_if(high)
+    if missing > 0:  # of what is no card it is not said how much is missing
+        return InVain(0 if stock else missing, space.freed, next_ms)
     chosen = place(space, room, request.least, request)
     while high - low > 1:
         middle = (low + high) // 2
-        enough = _room_if(owner, request.member, middle, room) >= request.least
+        enough = room_if(middle) >= request.least
         found = place(space, room, request.least, request) if enough else None
         if found:
             high, chosen = middle, found
         else:
             low = middle
     if chosen is None:
-        return InVain(1, space.freed, next_ms)
+        return InVain(0 if stock else 1, space.freed, next_ms)
     masks = np.zeros_like(chosen.nodes)
     leaves = np.zeros(len(ripe) + 1, np.int64)
     _pick(owner, chosen.nodes, chosen.members * request.member, masks, leaves)
+    if stock:
+        stock.free(chosen, leaves, high)
     runs = tuple(ripe[number - 1][1] for number in np.flatnonzero(leaves).tolist() if number)
-    return Eviction(runs, Lot(chosen.nodes, masks)) if runs else InVain(1, space.freed, next_ms)
+    if not runs:
+        return InVain(0 if stock else 1, space.freed, next_ms)
+    return Eviction(runs, Lot(chosen.nodes, masks))
+
+
+class _Stock:
+    """What members need beside cards: what of it is free on each row once those who leave anyhow have left,
+    and what victims would free in turn."""
+
+    def __init__(
+        self,
+        space: Space,
+        request: Request,
+        victims: Sequence[tuple[Lot, Shape]],
+        leaving: Sequence[tuple[Lot, Shape]],
+    ) -> None:
+        need = np.array(request.need, np.int64)
+        self._rows = np.flatnonzero(need)
+        self._need = need[self._rows][:, np.newaxis]
+        self._free = space.stock[self._rows, : space.size].copy()
+        for lot, shape in leaving:
+            self._free[:, lot.nodes] += self._had(space, lot, shape)
+        self._victims = [(lot.nodes, self._had(space, lot, shape)) for lot, shape in victims]
+
+    def _had(self, space: Space, lot: Lot, shape: Shape) -> Ints:
+        """What a run has of each resource that is needed, on each row of its lot."""
+        amounts = dict.fromkeys(self._rows.tolist(), 0)
+        for name, amount in ((CPU, shape.milli_cpu), (MEMORY, shape.memory_mb), *shape.needs):
+            if space.stocks.get(name) in amounts:
+                amounts[space.stocks[name]] = amount
+        members = np.bitwise_count(lot.masks).astype(np.int64) // max(shape.member // CARD, 1)
+        return np.outer(np.array(list(amounts.values()), np.int64), members)
+
+    def cut(self, room: Ints, number: int) -> int:
+        """Lower the room to what there would be if the first so many victims left; returns the sum."""
+        free = self._free.copy()
+        for nodes, had in self._victims[:number]:
+            free[:, nodes] += had
+        np.minimum(room, np.maximum((free // self._need).min(axis=0), 0), out=room)
+        return int(room.sum())
+
+    def free(self, chosen: Chosen, leaves: Ints, high: int) -> None:
+        """Mark in `leaves` so many more of the first `high` victims, by number from 1, that nothing is
+        missing on the rows chosen: the cheapest first, and only who has some of it there."""
+        missing = np.zeros_like(self._free)
+        missing[:, chosen.nodes] = self._need * chosen.members - self._free[:, chosen.nodes]
+        for number in np.flatnonzero(leaves).tolist():
+            if number:
+                nodes, had = self._victims[number - 1]
+                missing[:, nodes] -= had
+        for number, (nodes, had) in enumerate(self._victims[:high], 1):
+            if not leaves[number] and ((missing[:, nodes] > 0) & (had > 0)).any():
+                leaves[number] = 1
+                missing[:, nodes] -= had
 
 
 @njit(cache=True)

@@ -180,7 +180,8 @@ def _block(sight: Sight) -> str:
         most = largest_block(topology, room, level, request.rule) * request.member
         return f"; largest block {most} in one {(*topology.levels, 'node')[level]}"
     if request.member > 1:
-        return f"; largest block {int(room.max(initial=0)) * request.member} on one node"
+        cards = sight.room(replace(request, member=1, need=()))
+        return f"; largest block {int(cards.max(initial=0))} on one node"
     return ""
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request
 from starverse.scheduler.placement import Chosen, tree
@@ -12,7 +13,8 @@ from starverse.scheduler.space import Lot, Space
 def swap(space: Space, room: Ints, want: int, request: Request, before: Lot) -> Chosen | None:
     """The nodes for so many members, as many of them as can be on the cards the job had, the rest near those.
 
-    None where nothing of what it had is free, or the rest does not fit by its rule: then it is placed anew.
+    None where nothing of what it had is free, or the rest does not fit by its rule: then it is placed anew,
+    as it is where that takes fewer nodes.
     """
     had = np.bitwise_count(before.masks).astype(np.int64) // request.member
     stays = np.minimum(room[before.nodes], had)
@@ -29,5 +31,8 @@ def swap(space: Space, room: Ints, want: int, request: Request, before: Lot) -> 
         return None
     own[added.nodes] += added.members
     nodes = np.flatnonzero(own)
+    anew = place(space, room, want, request)
+    if anew and anew.nodes.size < nodes.size:
+        return anew  # what is left of a node holds it together less well than a whole one
     nodes = nodes[np.argsort(space.topology.tree.leaf[nodes])]
     return Chosen(nodes, own[nodes])
