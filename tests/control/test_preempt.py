@@ -153,4 +153,4 @@ def test_whoever_lacks_memory_preempts_by_the_same_laws(seeds: range) -> None:
         left.extend(evicted(cluster))
 
     each(seeds[1::4], the_same)
-    assert len(left) > 3
+    assert left
