@@ -10,7 +10,7 @@ from tests.hall import Fate
 from starverse.control.requests import PRICE_MAX, TOP_UP_MAX
 from starverse.model import events as ev
 from starverse.model import requests as rq
-from starverse.model.job import After, JobSpec, Shape, Work
+from starverse.model.job import After, JobSpec, Role, Shape, Work
 from starverse.model.reservation import Reservation
 from starverse.model.units import CARD, CARDS_MAX, DAY_MS, HOUR_MS, SECOND_MS, YUAN
 
@@ -76,6 +76,10 @@ REFUSED: list[tuple[str, rq.Request, str]] = [
     ("an array that never fits", rq.SubmitArray(spec(cards_min=9_000, cards_max=9_000), (0,)), "never fits"),
     ("an array with the name of a job", rq.SubmitArray(spec("runs"), (0,)), "submitted already"),
     ("a job after one of others", rq.SubmitJob(spec(after=(After("poor"),))), "no job 'poor'"),
+    ("roles that have fewer cards than asked for",
+     rq.SubmitJob(spec(cards_min=3_000, cards_max=3_000, roles=(Role("a", 2),))), "have 2 cards"),
+    ("two roles of one name", rq.SubmitJob(spec(roles=(Role("a", 1), Role("a", 1)))), "name of their own"),
+    ("a role without cards", rq.SubmitJob(spec(roles=(Role("a", 0), Role("b", 1)))), "without whole cards"),
     ("to stop what is over", rq.StopJob("over"), "ended already"),
     ("to stop what never was", rq.StopJob("never"), "ended already"),
     ("B7: a job for cards of a kind that never was", rq.SubmitJob(spec(kind="none")), "no 'none' cards"),
@@ -148,6 +152,11 @@ TAKEN: list[tuple[str, rq.Request, list[type[ev.Event]]]] = [
     ("to cordon", rq.CordonNode("a"), [ev.NodeCordoned]),
     ("to drain", rq.CordonNode("a", drain=True), [ev.NodeCordoned, ev.RunStopAsked, ev.RunStopAsked]),
     ("to uncordon", rq.UncordonNode("a"), [ev.NodeUncordoned]),
+    (
+        "a gang with roles",
+        rq.SubmitJob(spec(cards_min=3_000, cards_max=3_000, roles=(Role("a", 2), Role("b", 1)))),
+        [ev.JobSubmitted],
+    ),
     ("to shoot at a rank", rq.InjectFault("runs.0", 1, "op"), [ev.FaultInjected]),
     ("a quota", rq.SetQuota("ann", "team", 2, 5 * CARD, 0, 3 * CARD, "op"), [ev.QuotaSet]),
     ("licences", rq.SetLicences("cad", 0), [ev.LicencesSet]),

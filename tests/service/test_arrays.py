@@ -1,4 +1,4 @@
-"""Arrays and jobs that come after others, as a tenant meets them."""
+"""Arrays, gangs with roles, and jobs that come after others, as a tenant meets them."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ from tests.service.place import ECHO, Place
 from starverse.model.errors import BadInput, NotFound, Refused
 from starverse.service import jobs, submitting
 from starverse.service.access import Actor
-from starverse.service.answers import Job, JobAsk
+from starverse.service.answers import Job, JobAsk, RoleAsk
 
 
 def submit(place: Place, actor: Actor, **change: object) -> Job:
@@ -121,3 +121,46 @@ def test_a_script_may_be_an_array(place: Place, ann: Actor) -> None:
     place.reach(job.job, "running")
     order = place.engine.alive[f"{job.job}.0"]
     assert (order.array, order.array_index) == (job.array, 3)
+
+
+SERVE, TRAIN = (
+    RoleAsk("serve", ("python", "serve"), 1),
+    RoleAsk("train", ("-m", "train"), 1, environment={"A": "b"}),
+)
+
+
+def test_a_gang_with_roles_starts_as_one(place: Place, ann: Actor) -> None:
+    job = submit(place, ann, command=(), roles=(SERVE, TRAIN))
+    assert (job.cards_min, job.cards_max) == (2, 2)
+    assert [(role.name, role.cards, role.launch) for role in job.roles] == [
+        ("serve", 1, "once"), ("train", 1, "per-card"),
+    ]  # fmt: skip
+    place.reach(job.job, "running")
+    order = place.engine.alive[f"{job.job}.0"]
+    assert [role.work.command for role in order.roles] == [SERVE.command, TRAIN.command]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({}, "A job with roles has no command of its own."),
+        ({"command": (), "cards": 3}, "The roles have 2 cards; `cards` says 3."),
+        ({"command": (), "cards": "1:2"}, "The roles have 2 cards; `cards` says 1:2."),
+        ({"command": (), "roles": (SERVE, SERVE)}, "each name once"),
+        ({"command": (), "roles": (replace(SERVE, name="a b"),)}, "'a b' is no name of a role."),
+        ({"command": (), "roles": (replace(SERVE, cards=0),)}, "Role serve: 0 cards cannot be had."),
+        ({"command": (), "roles": (replace(SERVE, command=()),)}, "Role serve: There is no command to run."),
+        (
+            {"command": (), "roles": (replace(SERVE, environment={"STARVERSE_X": "1"}),)},
+            "Role serve: STARVERSE_X",
+        ),
+        ({"command": (), "roles": (replace(SERVE, command=("a.py",)),)}, "'a.py' needs the directory"),
+        ({"command": (), "roles": (replace(SERVE, cards=3),)}, "you asked for 3"),
+    ],
+)
+def test_roles_that_make_no_sense_are_refused(
+    place: Place, ann: Actor, change: dict[str, object], says: str
+) -> None:
+    with pytest.raises(BadInput) as error:
+        submit(place, ann, **{"roles": (SERVE, TRAIN), **change})
+    assert says in str(error.value)

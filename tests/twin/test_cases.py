@@ -102,10 +102,11 @@ def test_all_that_can_be_asked_for_can_be_said_in_a_case() -> None:
         "member", "milli_cpu", "memory_mb", "needs", "require", "prefer", "slices", "spread", "balanced",
         "licences", "apart", "apart_level",
     }  # fmt: skip
-    of_no_matter = {"project", "owner", "name", "work", "roles"}
+    of_no_matter = {"project", "owner", "name", "work"}
     assert set(JobSpec.__struct_fields__) - of_no_matter == {
         "job", "tenant", "cards_min", "cards_max", "kind", "price", "time_limit_ms", "retries", "priority",
         "after", "earliest_start_ms", "shape", "reservation", "array", "array_index", "array_limit",
+        "roles",
     }  # fmt: skip
 
 

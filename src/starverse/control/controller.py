@@ -240,6 +240,7 @@ class Controller:
             job.spec.work,
             job.spec.array,
             job.spec.array_index,
+            job.spec.roles,
         )
 
     def _write(self) -> None:

@@ -10,7 +10,7 @@ from starverse.model import requests as rq
 from starverse.model.allocation import card_count
 from starverse.model.array import AFTER_MAX, ARRAY_MAX, INDEX_MAX, member_of
 from starverse.model.errors import BadInput, NotFound, Refused
-from starverse.model.job import After, JobSpec
+from starverse.model.job import After, JobSpec, rank_count
 from starverse.model.units import CARD, CARDS_MAX, YUAN, format_yuan
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms
@@ -183,7 +183,7 @@ def _inject(state: State, ask: rq.InjectFault, now_ms: int, terms: LeaseTerms) -
     run = state.runs.get(ask.run)
     if run is None or not run.started_ms:
         raise Refused(f"Run {ask.run} is not running.")
-    ranks = card_count(run.shares) if state.jobs[run.job].spec.work.launch == "per-card" else 1
+    ranks = rank_count(state.jobs[run.job].spec, card_count(run.shares))
     if not 0 <= ask.rank < ranks:
         raise Refused(f"Run {ask.run} has no rank {ask.rank}.")
     yield ev.FaultInjected(ask.run, ask.rank, ask.by)

@@ -149,6 +149,7 @@ class Gang:
         """The order, secrets and all, through the pipe; the launcher reads it once it is up."""
         master = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
         told = {key: self._order[key] for key in ("command", "interpreter", "guard", "work", "once")}
+        told |= {key: self._order[key] for key in ("commands", "onces") if key in self._order}
         told["environment"] = {**self._order["environment"], **secrets}
         told["ranks"] = [{**rank, **master} for rank in self._order["ranks"]]
         text = json.dumps(told)

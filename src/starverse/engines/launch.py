@@ -44,9 +44,12 @@ class Launcher:
 
     def __init__(self, order: dict[str, Any], control: int, results: int, outputs: list[int]) -> None:
         self._order, self._control, self._results, self._outputs = order, control, results, outputs
-        self._once: bool = order["once"]
+        ranks = len(order["ranks"])
+        self._commands: list[list[str]] = order.get("commands") or [order["command"]] * ranks
+        self._onces: list[bool] = order.get("onces") or [order["once"]] * ranks
         self._pids: dict[int, int] = {}  # rank -> pid, the living ones
         self._groups: set[int] = set()
+        self._shells: set[int] = set()  # groups of those that were started once, and may have left children
         self._stopping = False
         self._kill_s: float | None = None
         self._woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -76,7 +79,7 @@ class Launcher:
             raise Unstartable(f"The job's folder can't be entered: {error.strerror}.") from None
         for rank, extra in enumerate(order["ranks"]):
             environment = {**order["environment"], **extra}
-            command = resolve(order["command"], order["interpreter"], environment.get("PATH", ""))
+            command = resolve(self._commands[rank], order["interpreter"], environment.get("PATH", ""))
             self._pids[rank] = self._spawn(rank, [*order["guard"], *command], environment)
 
     def _spawn(self, rank: int, command: list[str], environment: dict[str, str]) -> int:
@@ -131,6 +134,8 @@ class Launcher:
             if done:
                 del self._pids[rank]
                 self._groups.add(pid)
+                if self._onces[rank]:
+                    self._shells.add(pid)
                 code = os.waitstatus_to_exitcode(status)
                 ends.append((code >= 0, rank, "exit", code) if code >= 0 else (False, rank, "signal", -code))
         # of those that fell together, the one that was killed is the cause, and the errors are its echo
@@ -150,9 +155,9 @@ class Launcher:
     def _terminate(self) -> None:
         """SIGTERM to each rank, as torchrun does: its data loaders must live until it has saved. A command
         that was started once may be a shell, which passes nothing on: its whole process group is told."""
-        for pid in self._pids.values():
+        for rank, pid in self._pids.items():
             try:
-                (os.killpg if self._once else os.kill)(pid, signal.SIGTERM)
+                (os.killpg if self._onces[rank] else os.kill)(pid, signal.SIGTERM)
             except ProcessLookupError:
                 continue
 
@@ -165,14 +170,15 @@ class Launcher:
 
     def _stragglers(self) -> bool:
         """Whether a shell that was told to stop has left children behind which are still saving."""
-        if not (self._once and self._stopping):
+        if not self._stopping:
             return False
-        for pid in list(self._groups):
+        for pid in list(self._shells):
             try:
                 os.killpg(pid, 0)
             except ProcessLookupError:
+                self._shells.discard(pid)
                 self._groups.discard(pid)
-        return bool(self._groups)
+        return bool(self._shells)
 
     def _say(self, line: str) -> None:
         os.write(self._results, " ".join(line.split("\n")).encode(errors="replace") + b"\n")

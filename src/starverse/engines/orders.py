@@ -8,6 +8,7 @@ import msgspec
 
 from starverse.engines.cards import Cards
 from starverse.engines.folder import JobFolder, RunFolder
+from starverse.engines.roles import Part, parts
 from starverse.engines.sandbox import PACKAGE, Isolation
 from starverse.model.commands import StartRun
 from starverse.model.errors import BadInput
@@ -57,9 +58,24 @@ def work_out(
         "once": start.work.launch == "once",
         "command": list(start.work.command),
         "environment": _environment(start, run, isolation),
-        "ranks": [
-            _rank(start, rank, mine, cards, isolation, run, job) for rank in range(_ranks(start, mine))
-        ],
+        **_ranks_of(start, mine, cards, isolation, run, job),
+    }
+
+
+def _ranks_of(
+    start: StartRun, mine: tuple[int, ...], cards: Cards, isolation: Isolation, run: RunFolder, job: JobFolder
+) -> dict[str, Any]:
+    """What each rank sees around it; with roles, what each runs, and whether it is all of its role."""
+    if not start.roles:
+        ranks = range(_ranks(start, mine))
+        return {"ranks": [_rank(start, rank, mine, cards, isolation, run, job) for rank in ranks]}
+    found = parts(start.roles)
+    for role in start.roles:
+        check_environment(role.work.environment)
+    return {
+        "ranks": [_part(start, part, len(found), mine, cards, isolation, run, job) for part in found],
+        "commands": [list(part.role.work.command) for part in found],
+        "onces": [part.role.work.launch == "once" for part in found],
     }
 
 
@@ -115,11 +131,49 @@ def _rank(
     """What the job contract promises a rank. As under torchrun, each sees all cards of the run on its node,
     and LOCAL_RANK says which one is its own."""
     ranks = _ranks(start, mine)
-    place = Place(
+    place = _place(
+        start, len(mine), run, job, rank=rank, world_size=ranks, local_rank=rank, local_world_size=ranks
+    ).variables()
+    if start.work.launch == "once":
+        place = {name: value for name, value in place.items() if name not in ONLY_IN_GANGS}
+    return place | _visible(range(len(mine)), mine, cards, isolation)
+
+
+def _part(
+    start: StartRun,
+    part: Part,
+    world_size: int,
+    mine: tuple[int, ...],
+    cards: Cards,
+    isolation: Isolation,
+    run: RunFolder,
+    job: JobFolder,
+) -> dict[str, str]:
+    """The same for a rank of a gang with roles: it sees the cards of its role alone."""
+    place = _place(
+        start,
+        len(mine),
+        run,
+        job,
+        role=part.role.name,
+        rank=part.rank,
+        world_size=world_size,
+        local_rank=part.role_rank,
+        local_world_size=part.role_ranks,
+        role_rank=part.role_rank,
+        role_world_size=part.role_ranks,
+    )
+    own = range(part.first, part.first + part.role.cards)
+    return dict(part.role.work.environment) | place.variables() | _visible(own, mine, cards, isolation)
+
+
+def _place(start: StartRun, count: int, run: RunFolder, job: JobFolder, **rank: Any) -> Place:
+    """Where a rank of a run on so many cards is."""
+    return Place(
         job=start.job,
         run=start.run,
         attempt=start.attempt,
-        cards=len(mine),
+        cards=count,
         card_kind=start.kind,
         checkpoints=job.checkpoints,
         output=job.output,
@@ -128,17 +182,15 @@ def _rank(
         grace_s=start.grace_ms / 1000,
         array=start.array or None,
         array_index=start.array_index if start.array else None,
-        rank=rank,
-        world_size=ranks,
-        local_rank=rank,
-        local_world_size=ranks,
-    ).variables()
-    if start.work.launch == "once":
-        place = {name: value for name, value in place.items() if name not in ONLY_IN_GANGS}
-    # in a view of its own a run has the devices of its cards alone, and CUDA numbers what it finds from 0
-    visible = (
-        range(len(mine)) if isolation.namespace else [cards.indices[card] for card in mine if cards.indices]
+        **rank,
     )
-    place["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
-    place["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, visible)) if cards.indices else ""
-    return place
+
+
+def _visible(own: range, mine: tuple[int, ...], cards: Cards, isolation: Isolation) -> dict[str, str]:
+    """Those of the run's cards that a rank sees, by place."""
+    # in a view of its own a run has the devices of its cards alone, and CUDA numbers what it finds from 0
+    seen = own if isolation.namespace else [cards.indices[mine[place]] for place in own if cards.indices]
+    return {
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_VISIBLE_DEVICES": ",".join(map(str, seen)) if cards.indices else "",
+    }

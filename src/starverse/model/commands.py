@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from starverse.model.allocation import Share
-from starverse.model.job import Work
+from starverse.model.job import Role, Work
 
 
 class _Command(Struct, frozen=True, gc=False, omit_defaults=True):
@@ -27,6 +27,7 @@ class StartRun(_Command, frozen=True, tag=True):
     work: Work
     array: str = ""
     array_index: int = 0
+    roles: tuple[Role, ...] = ()
 
 
 class RenewLease(_Command, frozen=True, tag=True):

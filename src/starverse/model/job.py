@@ -37,7 +37,10 @@ class Work(Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Role(Struct, frozen=True, gc=False, omit_defaults=True):
-    """One of several kinds of member in a gang: so many cards running this work."""
+    """One of several kinds of member in a gang: so many whole cards running this work.
+
+    The files and secrets are those of the job, whose own command is not run.
+    """
 
     name: str
     cards: int
@@ -86,7 +89,8 @@ class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     """What was asked for; lives across faults and never changes.
 
     With `reservation` it runs inside that booking only, and leaves when its time is over. It may be one of an
-    array, of whose jobs at most `array_limit` run at once (0: any number).
+    array, of whose jobs at most `array_limit` run at once (0: any number). Its `roles` share its cards, and
+    start together or not at all.
     `cards_min` and `cards_max` are milli-cards; `price` is micro-yuan per card-hour, the one shown at submit.
     """
 
@@ -111,6 +115,18 @@ class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     shape: Shape = Shape()
     reservation: str = ""
     array_limit: int = 0
+
+
+def ranks_of_role(role: Role) -> int:
+    """How many processes a role has."""
+    return role.cards if role.work.launch == "per-card" else 1
+
+
+def rank_count(spec: JobSpec, cards: int) -> int:
+    """How many processes a run of the job has on so many whole cards."""
+    if spec.roles:
+        return sum(map(ranks_of_role, spec.roles))
+    return cards if spec.work.launch == "per-card" else 1
 
 
 Phase = Literal["waiting", "starting", "running", "stopping", "settling", "paused", "ended"]

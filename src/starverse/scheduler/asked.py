@@ -20,12 +20,16 @@ AMOUNT_MAX = 1 << 40
 LATEST_MS = 1 << 42
 """In the year 2109: no time that is asked for lies behind it."""
 
+ROLES_MAX = 64
+
 PLAIN = Shape()
 
 
 def check(spec: JobSpec, view: View) -> None:
     """Raises BadInput, with what is wrong and what could be had, for a job that can never start here."""
     _check_numbers(spec)
+    if spec.roles:
+        _check_roles(spec)
     space, whole = view.spaces.get(spec.kind), view.whole(spec.kind)
     if not view.spaces and spec.shape == PLAIN:
         return  # no node has come yet
@@ -58,6 +62,18 @@ def _check_numbers(spec: JobSpec) -> None:
         raise BadInput(f"Job {spec.job} has a negative price, too few retries, no time or too much.")
     if not 0 <= spec.earliest_start_ms <= LATEST_MS:
         raise BadInput(f"Job {spec.job} asks to start at a time that is none.")
+
+
+def _check_roles(spec: JobSpec) -> None:
+    """Roles start together, on all of the job's cards."""
+    names = [role.name for role in spec.roles]
+    if not all(names) or len(set(names)) < len(names) or len(names) > ROLES_MAX:
+        raise BadInput(f"Job {spec.job} has roles without a name of their own, or too many.", "Name each.")
+    if any(type(role.cards) is not int or role.cards < 1 for role in spec.roles):
+        raise BadInput(f"Job {spec.job} has a role without whole cards.", "Give each one or more.")
+    cards = sum(role.cards for role in spec.roles)
+    if not spec.cards_min == spec.cards_max == cards * CARD:
+        raise BadInput(f"The roles of job {spec.job} have {cards} cards.", "Ask for just as many.")
 
 
 def check_shape(spec: JobSpec, levels: Sequence[str]) -> None:

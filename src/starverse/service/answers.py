@@ -16,6 +16,17 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
+class RoleAsk:
+    """One of several kinds of member in a gang: so many cards running this command, as a job would."""
+
+    name: str
+    command: tuple[str, ...]
+    cards: int = 1
+    launch: Launch | Literal[""] = ""
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class JobAsk:
     """What a job is asked for with. `cards` is a count, or `MIN:MAX` for an elastic job.
 
@@ -23,7 +34,7 @@ class JobAsk:
     otherwise. `time_limit_ms` 0 is the default of the priority class; an empty `project` is the first of
     one's own, an empty `kind` the kind of card there is most of. It starts once the jobs and arrays in
     `after` have ended well, and those in `after_any` have ended. An `array` such as `0-99%10` is a hundred
-    such jobs, ten of them running at once.
+    such jobs, ten of them running at once. With `roles` it has no command of its own, and their cards.
     """
 
     command: tuple[str, ...]
@@ -42,6 +53,7 @@ class JobAsk:
     after: tuple[str, ...] = ()
     after_any: tuple[str, ...] = ()
     array: str = ""
+    roles: tuple[RoleAsk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +133,7 @@ class Job:
     array_jobs: dict[str, int] = field(default_factory=dict)
     after: tuple[str, ...] = ()
     after_any: tuple[str, ...] = ()
+    roles: tuple[RoleAsk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from starverse.control.state import State
 from starverse.model.array import AFTER_MAX, parse_array
 from starverse.model.errors import BadInput, Refused
-from starverse.model.job import TIME_LIMIT_DEFAULT_MS, JobSpec, Launch, Work
+from starverse.model.job import TIME_LIMIT_DEFAULT_MS, JobSpec, Launch, Role, Work
 from starverse.model.units import (
     CARD,
     CARDS_MAX,
@@ -22,7 +22,8 @@ from starverse.model.units import (
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
 from starverse.money.prices import price_at
-from starverse.service.answers import JobAsk
+from starverse.scheduler.asked import ROLES_MAX
+from starverse.service.answers import JobAsk, RoleAsk
 
 NAME_CHARACTERS_MAX = 128
 COMMAND_BYTES_MAX = 128 * 1024  # what Linux takes for one argument
@@ -30,6 +31,7 @@ ENVIRONMENT_BYTES_MAX = 64 * 1024
 SECRETS_MAX = 64
 RETRIES_MAX = 100
 
+ROLE = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,31}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 RESERVED = "STARVERSE_"
 
@@ -80,7 +82,8 @@ def spec_of(ask: JobAsk, job: str, tenant: str, project: str, owner: str, now: N
 
     Raises BadInput for what makes no sense or can never be had, Refused for what cannot be had now.
     """
-    cards_min, cards_max = _cards(ask.cards)
+    roles = tuple(_role(role) for role in ask.roles)
+    cards_min, cards_max = _cards_of_roles(ask, roles) if roles else _cards(ask.cards)
     kind = _kind(ask.kind, now, cards_min)
     if ask.priority == "reserved":
         raise Refused("Class 'reserved' needs a reservation.", "Use on-demand or preemptible.")
@@ -94,7 +97,8 @@ def spec_of(ask: JobAsk, job: str, tenant: str, project: str, owner: str, now: N
     _one_line("image", ask.image)
     if ask.image:
         raise BadInput("Jobs cannot name an image yet.", "Leave `image` empty.")
-    _check_command(ask.command)
+    if not roles:
+        _check_command(ask.command)
     _check_environment(ask.environment)
     if ask.array:
         parse_array(ask.array)
@@ -104,7 +108,7 @@ def spec_of(ask: JobAsk, job: str, tenant: str, project: str, owner: str, now: N
         raise BadInput("A job may use up to 64 secrets, each once.", "Name fewer.")
     work = Work(
         command=ask.command,
-        launch=ask.launch or _launch(ask.command),
+        launch="once" if roles else ask.launch or _launch(ask.command),
         snapshot=ask.snapshot,
         environment=tuple(ask.environment.items()),
         secrets=ask.secrets,
@@ -123,6 +127,7 @@ def spec_of(ask: JobAsk, job: str, tenant: str, project: str, owner: str, now: N
         owner=owner,
         name=ask.name,
         work=work,
+        roles=roles,
     )
 
 
@@ -136,9 +141,13 @@ def check_money(spec: JobSpec, now: Now) -> None:
         )
 
 
-def check_script(spec: JobSpec, files: Collection[str] | None) -> None:
-    """Raises BadInput when the script is not among the submitted files (None: nothing was submitted)."""
-    script = spec.work.command[0]
+def check_scripts(spec: JobSpec, files: Collection[str] | None) -> None:
+    """Raises BadInput when a script is not among the submitted files (None: nothing was submitted)."""
+    for work in [role.work for role in spec.roles] or [spec.work]:
+        _check_script(work.command[0], files)
+
+
+def _check_script(script: str, files: Collection[str] | None) -> None:
     if not script.endswith(".py") or script.startswith("/"):
         return
     if files is None:
@@ -156,6 +165,35 @@ def _cards(cards: int | str) -> tuple[int, int]:
         shown = cards if abs(cards) < 10**12 else "So many"
         raise BadInput(f"{shown} cards cannot be had.", f"Ask for 1 to {CARDS_MAX:,} cards.")
     return cards * CARD, cards * CARD
+
+
+def _role(role: RoleAsk) -> Role:
+    """A role as the loop is told of it. Raises BadInput for one that makes no sense."""
+    if not ROLE.fullmatch(role.name):
+        raise BadInput(f"{role.name[:40]!r} is no name of a role.", "Use up to 32 letters, digits, - and _.")
+    try:
+        _cards(role.cards)
+        _check_command(role.command)
+        _check_environment(role.environment)
+    except BadInput as error:
+        raise BadInput(f"Role {role.name}: {error.what}", error.remedy) from None
+    launch = role.launch or _launch(role.command)
+    return Role(
+        role.name, role.cards, Work(role.command, launch, environment=tuple(role.environment.items()))
+    )
+
+
+def _cards_of_roles(ask: JobAsk, roles: tuple[Role, ...]) -> tuple[int, int]:
+    """The cards of a gang with roles: those of all of them."""
+    if ask.command or ask.launch:
+        raise BadInput("A job with roles has no command of its own.", "Give each role its command.")
+    names = [role.name for role in roles]
+    if len(names) > ROLES_MAX or len(set(names)) < len(names):
+        raise BadInput(f"A job may have up to {ROLES_MAX} roles, each name once.", "Rename, or join some.")
+    cards = sum(role.cards for role in roles)
+    if ask.cards not in (1, cards, str(cards)):
+        raise BadInput(f"The roles have {cards} cards; `cards` says {ask.cards}.", "Leave `cards` out.")
+    return _cards(cards)
 
 
 def _kind(kind: str, now: Now, cards_min: int) -> str:

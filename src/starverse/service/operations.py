@@ -3,6 +3,8 @@
 from starverse.control.state import State
 from starverse.model import requests as rq
 from starverse.model.errors import BadInput, NotFound
+from starverse.model.job import rank_count
+from starverse.model.units import CARD
 from starverse.service.access import Actor, must_operate
 from starverse.service.loop import tell
 from starverse.service.platform import Platform
@@ -16,8 +18,7 @@ def inject_fault(platform: Platform, actor: Actor, run: str, rank: int) -> None:
         live = state.runs.get(run)
         if live is None:
             return None
-        once = state.jobs[live.job].spec.work.launch == "once"
-        return 1 if once else live.milli_cards // 1000
+        return rank_count(state.jobs[live.job].spec, live.milli_cards // CARD)
 
     ranks = platform.ask(ranks_of)
     if ranks is None:

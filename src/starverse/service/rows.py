@@ -10,7 +10,7 @@ from starverse.model.errors import BadInput
 from starverse.model.job import JobSpec
 from starverse.model.units import CARD
 from starverse.money.meter import cost
-from starverse.service.answers import Job, Place, Progress, Run
+from starverse.service.answers import Job, Place, Progress, RoleAsk, Run
 from starverse.service.people import Membership
 from starverse.store import reading as store
 from starverse.store.schema import jobs, ledger, runs
@@ -176,6 +176,10 @@ def job_answer(
         array_jobs=dict(array_jobs or {}),
         after=tuple(after.job for after in spec.after if after.ok),
         after_any=tuple(after.job for after in spec.after if not after.ok),
+        roles=tuple(
+            RoleAsk(role.name, role.work.command, role.cards, role.work.launch, dict(role.work.environment))
+            for role in spec.roles
+        ),
     )
 
 

@@ -126,7 +126,7 @@ def _checked(platform: Platform, actor: Actor, ask: JobAsk, place: Membership, j
         if not _is_digest(spec.work.snapshot) or not platform.blobs.has(tenant, spec.work.snapshot):
             raise BadInput("That snapshot was not sent.", "Upload the directory first.")
         files = {entry.path for entry in platform.blobs.manifest(spec.work.snapshot)}
-    asking.check_script(spec, files)
+    asking.check_scripts(spec, files)
     with reading(platform.database) as connection:
         known = {name for name, _ in vault.secret_names(connection, tenant)} if spec.work.secrets else set()
         owners = [] if platform.accepts_foreign else tenants.operators(connection)

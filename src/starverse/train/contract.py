@@ -60,10 +60,13 @@ class Place:
     grace_s: float | None = None
     array: str | None = None
     array_index: int | None = None
+    role: str | None = None
     rank: int = 0
     world_size: int = 1
     local_rank: int = 0
     local_world_size: int = 1
+    role_rank: int | None = None
+    role_world_size: int | None = None
     master_addr: str | None = None
     master_port: int | None = None
 
@@ -86,20 +89,12 @@ class Place:
 
 
 # torchrun's own variables keep the names that every training script already reads
-_TORCHRUN = ("rank", "world_size", "local_rank", "local_world_size", "master_addr", "master_port")
+_RANKS = ("rank", "world_size", "local_rank", "local_world_size", "role_rank", "role_world_size")
+_TORCHRUN = (*_RANKS, "master_addr", "master_port")
 VARIABLES = {
     f.name: f.name.upper() if f.name in _TORCHRUN else f"STARVERSE_{f.name.upper()}" for f in fields(Place)
 }
-_WHOLE = (
-    "attempt",
-    "cards",
-    "array_index",
-    "rank",
-    "world_size",
-    "local_rank",
-    "local_world_size",
-    "master_port",
-)
+_WHOLE = ("attempt", "cards", "array_index", *_RANKS, "master_port")
 
 
 def _parse(name: str, text: str) -> Any:

@@ -10,7 +10,16 @@ from msgspec.structs import replace
 from starverse.model import events as ev
 from starverse.model.array import member_of, parse_array
 from starverse.model.errors import BadInput
-from starverse.model.job import RETRIES_DEFAULT, TIME_LIMIT_DEFAULT_MS, After, JobSpec, Priority, Shape, Slice
+from starverse.model.job import (
+    RETRIES_DEFAULT,
+    TIME_LIMIT_DEFAULT_MS,
+    After,
+    JobSpec,
+    Priority,
+    Role,
+    Shape,
+    Slice,
+)
 from starverse.model.units import CARD, CARDS_MAX, HOUR_MS, YUAN, parse_cards
 from starverse.train.contract import EXIT_DONE
 from starverse.twin.case import Case, CaseJob, Expect
@@ -233,7 +242,8 @@ def _array(row: Table) -> tuple[tuple[int, ...], int]:
 
 
 def _job(row: Table, name: str, start_ms: int, layout: ev.LayoutSet, kind: str) -> CaseJob:
-    cards = row.raw("cards", 1)
+    roles = tuple(Role(name, cards) for name, cards in each_of(row.table("roles"), whole).items())
+    cards = row.raw("cards", sum(role.cards for role in roles) or 1)
     try:
         least, most = parse_cards(str(cards))
     except BadInput as error:
@@ -263,6 +273,7 @@ def _job(row: Table, name: str, start_ms: int, layout: ev.LayoutSet, kind: str) 
         earliest_start_ms=row.moment_ms("earliest_start", start_ms, 0),
         shape=_shape(row, layout, least, most),
         reservation=row.text("reservation"),
+        roles=roles,
     )
     return CaseJob(spec, 0, fates, row.flag("saves"))
 

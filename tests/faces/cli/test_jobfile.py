@@ -6,7 +6,7 @@ import pytest
 
 from starverse.faces.cli import jobfile
 from starverse.faces.cli.jobfile import Wish
-from starverse.faces.schemas import JobAsk
+from starverse.faces.schemas import JobAsk, RoleAsk
 from starverse.model.errors import BadInput
 
 FILE = Path("code/job.toml")
@@ -50,6 +50,26 @@ def test_a_whole_file_becomes_what_the_api_takes() -> None:
         after=("j-1", "j-2"),
         after_any=("j-3",),
         array="0-99%10",
+    )
+
+
+def test_roles_are_tables_with_a_command_each() -> None:
+    text = """
+    [[role]]
+    name = "serve"
+    cards = 2
+    command = "python -m server"
+    [[role]]
+    name = "train"
+    command = ["train.py"]
+    environment = {LR = 0.1}
+    """
+    assert jobfile.parse(text, FILE).ask() == JobAsk(
+        (),
+        roles=(
+            RoleAsk("serve", ("python", "-m", "server"), 2),
+            RoleAsk("train", ("train.py",), environment={"LR": "0.1"}),
+        ),
     )
 
 

@@ -174,3 +174,20 @@ def test_an_array_is_one_line_of_the_list_and_stopped_as_one(ada: Shell, code: P
     assert ada("job", "stop", array).stdout == f"{array}: all of it is asked to end, 4 jobs.\n"
     place.reach(f"{array}_3", "ended")
     assert "An array is many jobs" in ada("submit", "-f", "--array", "0-3", "--", "sleep", "9", code=2).stderr
+
+
+def test_a_file_with_roles_is_a_gang_of_them(ada: Shell, code: Path, place: Place) -> None:
+    (code / "job.toml").write_text(
+        '[[role]]\nname = "serve"\ncommand = "sleep 9"\n[[role]]\nname = "train"\ncommand = "./train.py"\n'
+    )
+    made = ada.json("submit", "job.toml")
+    assert [(role["name"], role["command"]) for role in made["roles"]] == [
+        ("serve", ["sleep", "9"]), ("train", ["train.py"]),
+    ]  # fmt: skip
+    shown = ada("job", "show", made["job"]).stdout
+    assert "role serve  1 × sleep 9" in shown
+    assert "role train  1 × train.py" in shown
+    (code / "job.toml").write_text('[[role]]\nname = "serve"\ncomand = "x"\n')
+    assert "a role has no key 'comand'" in ada("submit", "job.toml", code=2).stderr
+    (code / "job.toml").write_text('[[role]]\nname = "serve"\ncommand = "absent.py"\n')
+    assert "There is no absent.py" in ada("submit", "job.toml", code=2).stderr

@@ -4,10 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from starverse.faces.schemas import JobAsk
+from starverse.faces.schemas import JobAsk, RoleAsk
 from starverse.model.array import AFTER_MAX
 from starverse.model.job import Launch, Priority
 from starverse.model.tenant import Role
+from starverse.scheduler.asked import ROLES_MAX
 
 Text = Annotated[str, Field(max_length=4096)]
 Name = Annotated[str, Field(max_length=128)]
@@ -62,6 +63,16 @@ class SecretValue(Body):
     value: Annotated[str, Field(max_length=65536)]
 
 
+class RoleBody(Body):
+    """A kind of member in a gang: a command, and on how many cards."""
+
+    name: Name
+    command: list[str]
+    cards: Annotated[int, Field(ge=1)] = 1
+    launch: Launch | Literal[""] = ""
+    environment: dict[str, str] = {}
+
+
 class JobBody(Body):
     """What to run, on how many cards. `cards` is a count or `MIN:MAX`; see JobAsk for the defaults."""
 
@@ -71,7 +82,7 @@ class JobBody(Body):
         }
     )
 
-    command: list[str]
+    command: list[str] = []
     cards: int | Text = 1
     kind: Name = ""
     name: Name = ""
@@ -87,12 +98,16 @@ class JobBody(Body):
     after: Annotated[list[Name], Field(max_length=AFTER_MAX)] = []
     after_any: Annotated[list[Name], Field(max_length=AFTER_MAX)] = []
     array: Text = ""
+    roles: Annotated[list[RoleBody], Field(max_length=ROLES_MAX)] = []
 
     def ask(self) -> JobAsk:
         """As the use case takes it."""
         values = self.model_dump()
         for name in ("command", "secrets", "after", "after_any"):
             values[name] = tuple(values[name])
+        values["roles"] = tuple(
+            RoleAsk(**{**role.model_dump(), "command": tuple(role.command)}) for role in self.roles
+        )
         return JobAsk(**values)
 
 

@@ -148,7 +148,8 @@ def _facts(
     return [
         ("job", job.job),
         ("why", why),
-        ("command", _command(job.command)),
+        ("command", _command(job.command) if not job.roles else ""),
+        *((f"role {each.name}", f"{each.cards} × {_command(each.command)}") for each in job.roles),
         ("cards", f"{cards(job.cards_min, job.cards_max)} × {job.kind}, {job.priority}"),
         ("when", f"submitted {ago(job.submitted_ms, now)}{started}{ended}"),
         *_numbers(job, runs, metrics),

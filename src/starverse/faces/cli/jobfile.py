@@ -14,7 +14,7 @@ from starverse.model.errors import BadInput
 from starverse.model.units import SECOND_MS, parse_cards, parse_duration_ms
 
 if TYPE_CHECKING:
-    from starverse.faces.schemas import JobAsk
+    from starverse.faces.schemas import JobAsk, RoleAsk
 
 FILE_BYTES_MAX = 1 << 20
 
@@ -37,6 +37,7 @@ class Wish:
     after: tuple[str, ...] | None = None
     after_any: tuple[str, ...] | None = None
     array: str | None = None
+    roles: "tuple[RoleAsk, ...] | None" = None
 
     def over(self, other: "Wish") -> "Wish":
         """This one, and where it says nothing, the other; variables and secrets of both."""
@@ -52,18 +53,18 @@ class Wish:
         """As the API takes it; what nobody said is left to it. Raises BadInput when there is no command."""
         from starverse.faces.schemas import JobAsk
 
-        if not self.command:
+        if not self.command and not self.roles:
             raise BadInput("There is nothing to run.", "`starverse submit -- train.py`, or name a job file.")
         names = set(_PLAIN) - {"command", "directory"}
         said: dict[str, Any] = {name: value for name in names if (value := getattr(self, name)) is not None}
         return JobAsk(
-            self.command, snapshot=snapshot, environment=self.environment, secrets=self.secrets, **said
+            self.command or (), snapshot=snapshot, environment=self.environment, secrets=self.secrets, **said
         )
 
 
 _PLAIN = (
     "command", "cards", "kind", "name", "time_limit_ms", "directory", "priority", "retries", "project",
-    "after", "after_any", "array",
+    "after", "after_any", "array", "roles",
 )  # fmt: skip
 
 
@@ -206,6 +207,26 @@ def _afters(value: Any) -> tuple[str, ...]:
     return afters_of(value) if isinstance(value, str) else _texts(value)
 
 
+def _roles(value: Any) -> "tuple[RoleAsk, ...]":
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise BadInput("roles are tables.", "Write [[role]] above each.")
+    return tuple(_role(each) for each in value)
+
+
+def _role(found: dict[str, Any]) -> "RoleAsk":
+    from starverse.faces.schemas import RoleAsk
+
+    known: dict[str, Any] = {"name": _text, "command": _command, "cards": _whole}
+    known |= {"launch": _text, "environment": _environment}
+    for key in found:
+        if key not in known:
+            raise BadInput(f"a role has no key '{key[:60]}'.", f"There are: {', '.join(known)}.")
+    for key in ("name", "command"):
+        if key not in found:
+            raise BadInput(f"a role has no {key}.", "Give each a name and a command.")
+    return RoleAsk(**{key: known[key](value) for key, value in found.items()})
+
+
 def _environment(value: Any) -> dict[str, str]:
     if not isinstance(value, dict):
         raise BadInput(f"{_shown(value)} is no table.", 'Write it like {LR = "0.1"}.')
@@ -240,5 +261,6 @@ KEYS: dict[str, tuple[str, Any]] = {
     "after": ("after", _afters),
     "after_any": ("after_any", _afters),
     "array": ("array", lambda value: array_of(_text(value))),
+    "role": ("roles", _roles),
 }
 """The keys of a job file: the part of a wish that each is, and how its value is read."""

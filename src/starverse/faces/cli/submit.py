@@ -27,8 +27,9 @@ HELP = """Run a script or a command on the cluster, as this directory is now.
 A Python script is started on every card, as torchrun would; any other command once. Words behind `--` are
 the script's own. A job file (job.toml) says the same, with the keys command, cards, kind, name, time_limit,
 environment, secrets, directory, priority, retries, project, after, after_any, array; an option counts more
-than the file. With --array 0-99%10 it is a hundred jobs, ten of them running at once; each is told its index
-by STARVERSE_ARRAY_INDEX.
+than the file. In a file, [[role]] with name, cards, command and environment is a kind of member of a gang.
+With --array 0-99%10 it is a hundred jobs, ten of them running at once; each is told its index by
+STARVERSE_ARRAY_INDEX.
 """
 
 
@@ -159,19 +160,27 @@ def _whole_wish(said: Wish, words: list[str]) -> Wish:
 
 
 def _located(wish: Wish) -> Wish:
-    """The wish with its directory, and its script as a path in it. Raises BadInput when it is not there."""
+    """The wish with its directory, and its scripts as paths in it. Raises BadInput when one is not there."""
     folder = wish.directory or Path()
     if not folder.is_dir():
         raise BadInput(f"{folder} is not a directory.", "Name the one that holds your code.")
+    if wish.roles and not wish.command:
+        roles = tuple(replace(role, command=_in_folder(folder, role.command)) for role in wish.roles)
+        return replace(wish, directory=folder, roles=roles)
     if not wish.command:
         raise BadInput(
             "There is nothing to run.", "`starverse submit -- train.py`, or a `command` in the job file."
         )
-    script, *arguments = wish.command
+    return replace(wish, directory=folder, command=_in_folder(folder, wish.command))
+
+
+def _in_folder(folder: Path, command: tuple[str, ...]) -> tuple[str, ...]:
+    """A command whose script is named as a path in the folder that is sent. Raises BadInput."""
+    script, *arguments = command
     if not script.endswith(".py") and "/" not in script:
-        return replace(wish, directory=folder)  # a command of the machine's, such as `python` or `nvidia-smi`
+        return command  # a command of the machine's, such as `python` or `nvidia-smi`
     if script.startswith("/") and not script.endswith(".py"):
-        return replace(wish, directory=folder)  # /bin/sh, which need not be on this machine
+        return command  # /bin/sh, which need not be on this machine
     root = folder.resolve()
     file = root / script
     if not file.is_file():
@@ -184,7 +193,7 @@ def _located(wish: Wish) -> Wish:
             "Name its folder by --directory.",
         )
     path = inside.relative_to(root).as_posix()
-    return replace(wish, directory=folder, command=(path if script.endswith(".py") else script, *arguments))
+    return path if script.endswith(".py") else script, *arguments
 
 
 def _cost(preview: "Preview") -> list[str]:
