@@ -14,8 +14,8 @@ from tests.hall import Fate
 
 from starverse.model import events as ev
 from starverse.model import requests as rq
-from starverse.model.array import ARRAY_MAX, member_of
-from starverse.model.job import After, JobSpec
+from starverse.model.array import ARRAY_MAX
+from starverse.model.job import After, JobSpec, member_of
 from starverse.model.units import CARD, HOUR_MS, MINUTE_MS, SECOND_MS
 
 S = SECOND_MS

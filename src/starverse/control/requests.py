@@ -8,9 +8,9 @@ from starverse.control.state import State
 from starverse.model import events as ev
 from starverse.model import requests as rq
 from starverse.model.allocation import card_count
-from starverse.model.array import AFTER_MAX, ARRAY_MAX, INDEX_MAX, member_of
+from starverse.model.array import AFTER_MAX, ARRAY_MAX, INDEX_MAX
 from starverse.model.errors import BadInput, NotFound, Refused
-from starverse.model.job import After, JobSpec, rank_count
+from starverse.model.job import After, JobSpec, member_of, rank_count
 from starverse.model.units import CARD, CARDS_MAX, YUAN, format_yuan
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms

@@ -2,10 +2,7 @@
 
 import re
 
-from msgspec.structs import replace
-
 from starverse.model.errors import BadInput
-from starverse.model.job import JobSpec
 
 ARRAY_MAX = 10_000
 """So many jobs at most are submitted as one array."""
@@ -42,8 +39,3 @@ def parse_array(text: str) -> tuple[tuple[int, ...], int]:
     if len(set(indices)) < len(indices):
         raise BadInput(f"'{text[:40]}' names an index twice.", "Name each once.")
     return tuple(indices), int(limit or 0)
-
-
-def member_of(spec: JobSpec, index: int) -> JobSpec:
-    """The job of an array with this index; `spec.job` is the name of the array."""
-    return replace(spec, job=f"{spec.job}_{index}", array=spec.job, array_index=index)

@@ -3,6 +3,7 @@
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from starverse.model.units import CARD, DAY_MS
 
@@ -115,6 +116,11 @@ class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     shape: Shape = Shape()
     reservation: str = ""
     array_limit: int = 0
+
+
+def member_of(spec: JobSpec, index: int) -> JobSpec:
+    """The job of an array with this index; `spec.job` is the name of the array."""
+    return replace(spec, job=f"{spec.job}_{index}", array=spec.job, array_index=index)
 
 
 def ranks_of_role(role: Role) -> int:

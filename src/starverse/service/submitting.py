@@ -5,9 +5,9 @@ from hashlib import sha256
 import msgspec
 from msgspec.structs import replace
 
-from starverse.model.array import member_of, parse_array
+from starverse.model.array import parse_array
 from starverse.model.errors import BadInput, Refused, StarverseError
-from starverse.model.job import JobSpec
+from starverse.model.job import JobSpec, member_of
 from starverse.model.requests import SubmitArray, SubmitJob
 from starverse.model.units import CARD, DAY_MS
 from starverse.money.meter import affordable_ms, hold_for

@@ -8,7 +8,7 @@ from typing import Any, get_args
 from msgspec.structs import replace
 
 from starverse.model import events as ev
-from starverse.model.array import member_of, parse_array
+from starverse.model.array import parse_array
 from starverse.model.errors import BadInput
 from starverse.model.job import (
     RETRIES_DEFAULT,
@@ -19,6 +19,7 @@ from starverse.model.job import (
     Role,
     Shape,
     Slice,
+    member_of,
 )
 from starverse.model.units import CARD, CARDS_MAX, HOUR_MS, YUAN, parse_cards
 from starverse.train.contract import EXIT_DONE
