@@ -1,6 +1,6 @@
 """All of the state that is not derived: nodes, jobs, runs and money, as a snapshot holds them."""
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from starverse.model import events as ev
 from starverse.model.allocation import Share
@@ -27,7 +27,8 @@ class Node(Struct, gc=False):
 
 class Job(Struct, gc=False):
     """A job that is not over: `order` is its place in the queue, `ran_ms` counts against its time limit,
-    `before` are the cards of its last run while it waits again."""
+    `before` are the cards of its last run while it waits again, `keeps` those that are kept for its next run
+    from when it is asked to leave for them."""
 
     spec: JobSpec
     order: int
@@ -44,6 +45,7 @@ class Job(Struct, gc=False):
     stop_asked: bool = False
     repays: bool = False
     before: tuple[Share, ...] = ()
+    keeps: tuple[Share, ...] | UnsetType = UNSET
 
 
 class Run(Struct, gc=False):

@@ -144,7 +144,9 @@ PHASE_AFTER: dict[str, dict[Phase, Phase]] = {
 Outcome = Literal["done", "failed", "stopped", "expired"]
 """How a job ended: by itself and well, by itself and badly, by a person, at its time limit."""
 
-StopWhy = Literal["person", "wallet", "time-limit", "drain", "preempt", "reservation"]
+StopWhy = Literal[
+    "person", "wallet", "time-limit", "drain", "preempt", "reservation", "resize", "migrate", "power"
+]  # fmt: skip
 """Why a run was asked to stop."""
 
 How = Literal["exit", "signal", "lease", "lost", "unstarted"]

@@ -28,8 +28,11 @@ class Running(Protocol):
     """A run as the scheduler sees it."""
 
     run: str
+    job: str
     milli_cards: int
     placed_ms: int
+    started_ms: int
+    held: int
     checkpoint_ms: int
     stop_why: str
 
