@@ -21,7 +21,7 @@ SAVES = Fate(600 * M, save_ms=2 * M)
 def hall(*nodes: int, fate: Fate = SAVES, jobs: Any = None, **how: Any) -> Cluster:
     cluster = Cluster(fate, jobs=jobs, **{"watch": Auditor(), **how})
     for number, cards in enumerate(nodes):
-        cluster.node(f"n{number}", cards)
+        cluster.hear(ev.NodeJoined(f"n{number}", "cpu", cards, feeds=(f"row-{number % 2}",), card_mw=1_000))
     cluster.tenant("ann", yuan=100_000)
     cluster.tenant("bob", yuan=100_000)
     return cluster
@@ -189,6 +189,44 @@ def test_a_node_lost_on_the_way_leaves_it_what_remains() -> None:
     assert not cluster.state.view.kept
 
 
+# -- weak cooling and power -------------------------------------------------------------------------------
+
+
+def test_preemptible_runs_wait_where_a_feed_is_short_and_nothing_else_is_idle() -> None:
+    cluster = hall(4, 4)
+    cluster.submit("dear", 4, shape=Shape(member=4 * CARD))
+    cluster.submit("cheap", 4, priority="preemptible", shape=Shape(member=4 * CARD))
+    cluster.after(1 * M)
+    rows = {job: f"row-{cluster.placed(job)[0][0].node[1]}" for job in ("dear", "cheap")}
+    cluster.ask(rq.SetBudget(rows["dear"], 3_000))
+    cluster.after(1 * M)
+    assert not asked(cluster), "who is not preemptible stays"
+    cluster.ask(rq.SetBudget(rows["cheap"], 3_000))
+    cluster.after(1 * M)
+    assert asked(cluster) == [("cheap.0", "power")]
+    cluster.after(10 * M)
+    assert cluster.state.jobs["cheap"].phase == "waiting"
+    cluster.ask(rq.SetBudget(rows["cheap"], 4_000))
+    cluster.after(1 * M)
+    assert sizes(cluster, "cheap") == [4, 4]
+
+
+def test_a_run_on_a_feed_that_is_short_goes_on_elsewhere_or_with_fewer_cards() -> None:
+    cluster = hall(4, 4)
+    cluster.submit("elastic", (1, 2), priority="preemptible")
+    cluster.after(1 * M)
+    row = int(cluster.placed("elastic")[0][0].node[1])
+    cluster.submit("fixed", 2, priority="preemptible")
+    cluster.after(1 * M + 1 * S)
+    cluster.ask(rq.SetBudget(f"row-{row}", 3_000))
+    cluster.after(1 * M)
+    assert [why for _, why in asked(cluster)] == ["resize"]
+    cluster.ask(rq.SetBudget(f"row-{row}", 0))
+    cluster.after(1 * M)
+    assert [why for _, why in asked(cluster)][1:] == ["migrate", "migrate"]
+    assert {share.node for run in cluster.state.runs.values() for share in run.shares} == {f"n{1 - row}"}
+
+
 # -- whole days -------------------------------------------------------------------------------------------
 
 
@@ -213,6 +251,11 @@ def day(seed: int, **how: Any) -> Cluster:
         lost = "n0", cluster.now_ms + chance.randint(10, 90) * M
         cluster.hear(ev.NodeLost(*lost), lost[1])
         cluster.hear(next(node for _, node in cluster_nodes(cluster) if node.node == "n0"), lost[1] + 15 * M)
+    for _ in range(chance.choice([0, 0, 1, 3])):
+        budget = rq.SetBudget(f"row-{chance.randint(0, 1)}", chance.choice([1, 2, 4]) * 1_000)
+        cluster.ask(budget, cluster.now_ms + chance.randint(1, 90) * M)
+    cluster.ask(rq.SetBudget("row-0", 99_000), cluster.now_ms + 100 * M)
+    cluster.ask(rq.SetBudget("row-1", 99_000), cluster.now_ms + 100 * M)
     return cluster
 
 

@@ -22,6 +22,7 @@ from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, 
 from starverse.scheduler.repair import swap
 from starverse.scheduler.resize import grow
 from starverse.scheduler.room import make_room
+from starverse.scheduler.shed import shed
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
 from starverse.scheduler.view import View
 
@@ -36,6 +37,7 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
     plans = []
     spent: dict[str, int] = {}
     moves = Moves(view, now_ms)
+    shed(moves)
     for kind, line in view.lines.items():
         space = view.spaces.get(kind)
         if space is None or not line.stands:
@@ -49,7 +51,7 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
         if plan is not NOTHING:
             plans.append(plan)
     view.limits.take_back()
-    if view.elastic and not plans:  # when all else is decided
+    if view.elastic and not plans and not moves:  # when all else is decided
         for kind in view.elastic:
             grow(moves, kind)
     moved = moves.close()

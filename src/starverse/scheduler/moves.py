@@ -1,5 +1,7 @@
 """Runs that leave for other cards: what their next runs are to have is kept for them, in one decision."""
 
+import numpy as np
+
 from starverse.money.lease import lease_for
 from starverse.money.ledger import WALLET
 from starverse.scheduler.bookings import lowest
@@ -23,6 +25,7 @@ class Moves:
         self.again_ms = int(NEVER)
         """When there may be more to decide."""
         self._why: dict[str, Move] = {}
+        self._powered: list[tuple[Space, Lot]] = []
 
     def __bool__(self) -> bool:
         return bool(self._why)
@@ -37,9 +40,7 @@ class Moves:
         if before:
             before.forget()
         number = -(KEPT | self.view.jobs[run.job].order)
-        grace_ms = self.view.terms.grace_ms
-        until_ms = self.now_ms + 2 * grace_ms + self.left_ms(run)
-        kept = self.kept[run.run] = Kept(space, lot, until_ms, number)
+        kept = self.kept[run.run] = Kept(space, lot, self.until_ms(run), number)
         kept.claim()
         self._why[run.run] = move
 
@@ -57,6 +58,15 @@ class Moves:
         job = self.view.jobs[run.job]
         ran_ms = self.now_ms - run.started_ms if run.started_ms else 0
         return max(job.spec.time_limit_ms - job.ran_ms - ran_ms, 0)
+
+    def until_ms(self, run: Running) -> int:
+        """When the next run of a run's job would be over at the latest."""
+        return self.now_ms + 2 * self.view.terms.grace_ms + self.left_ms(run)
+
+    def power(self, space: Space, lot: Lot) -> None:
+        """Count what these cards will draw, for the time of this decision."""
+        self._powered.append((space, lot))
+        self.view.limits.power.add(space, lot.nodes, np.bitwise_count(lot.masks).astype(np.int64), 1)
 
     def lost_ms(self, run: Running) -> int:
         """What a run loses if it leaves now, in time of all its cards: what it did since its last
@@ -85,6 +95,8 @@ class Moves:
         """Take the claims back; the moves, in the order they were found."""
         for kept in self.kept.values():
             kept.forget()
+        for space, lot in self._powered:
+            self.view.limits.power.add(space, lot.nodes, np.bitwise_count(lot.masks).astype(np.int64), -1)
         return tuple(self._why.values())
 
 

@@ -198,7 +198,7 @@ def _more(moves: Moves, space: Space, run: Running, lot: Lot, request: Request) 
     room = np.empty(space.size, np.int64)
     need = np.zeros(max(len(request.need), 1), np.int64)
     need[: len(request.need)] = request.need
-    until_ms = _until_ms(moves, run)
+    until_ms = moves.until_ms(run)
     args = space.node, space.card, space.slot, space.stock, need if request.need else NOTHING_ELSE
     total = k.room(*args, space.size, request.member, until_ms, int(NEVER), room)
     if total and limits.power.budgets:
@@ -232,12 +232,8 @@ def _lot(moves: Moves, space: Space, run: Running, lot: Lot, request: Request, c
     grows = counts > 0
     picked = np.zeros_like(nodes[grows])
     k.pick(
-        space.node, space.card, space.slot, nodes[grows], counts[grows], _until_ms(moves, run), int(NEVER),
+        space.node, space.card, space.slot, nodes[grows], counts[grows], moves.until_ms(run), int(NEVER),
         picked,
     )  # fmt: skip
     added[grows] = picked
     return Lot(nodes, masks | added)
-
-
-def _until_ms(moves: Moves, run: Running) -> int:
-    return moves.now_ms + 2 * moves.view.terms.grace_ms + moves.left_ms(run)
