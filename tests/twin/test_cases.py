@@ -105,7 +105,7 @@ def test_all_that_can_be_asked_for_can_be_said_in_a_case() -> None:
     of_no_matter = {"project", "owner", "name", "work", "roles", "array", "array_index"}
     assert set(JobSpec.__struct_fields__) - of_no_matter == {
         "job", "tenant", "cards_min", "cards_max", "kind", "price", "time_limit_ms", "retries", "priority",
-        "after", "earliest_start_ms", "shape", "reservation",
+        "after", "earliest_start_ms", "shape", "reservation", "stays",
     }  # fmt: skip
 
 

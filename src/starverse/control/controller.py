@@ -15,6 +15,7 @@ from starverse.model.errors import StarverseError
 from starverse.model.units import format_yuan
 from starverse.money.lease import LeaseTerms
 from starverse.scheduler.decide import decide
+from starverse.scheduler.migrate import is_wanted
 from starverse.scheduler.plan import NOTHING, Memo, Plan
 from starverse.scheduler.preempt import MIN_RUN_MS
 
@@ -154,9 +155,11 @@ class Controller:
             self._size_may_change(event.run)
 
     def _size_may_change(self, run: str) -> None:
-        """What it would cost a run to change its size is another than it was: look at it again."""
+        """What it would cost a run to change its size or place is another than it was: look at it again."""
         view = self.state.view
         view.stirred |= any(run in runs for runs in view.elastic.values())
+        if view.promises:
+            view.stirred |= any(run in runs and is_wanted(view, kind) for kind, runs in view.small.items())
 
     def _node_joined(self, event: ev.NodeJoined) -> None:
         node = self.state.nodes.get(event.node)

@@ -14,6 +14,7 @@ from starverse.scheduler.bookings import Booking
 from starverse.scheduler.kept import KEPT, Kept
 from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, whose
+from starverse.scheduler.migrate import NODES_MOST
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.quotas import Quota
 from starverse.scheduler.space import Lot, Space
@@ -232,6 +233,10 @@ class Scheduling:
         if spec.cards_max > spec.cards_min and not spec.reservation:
             self.view.elastic.setdefault(spec.kind, {})[run.run] = run, self._runs[run.run][1]
 
+        is_small = len(run.shares) <= NODES_MOST and spec.priority != "reserved"
+        if is_small and not spec.reservation and not spec.stays:
+            self.view.small.setdefault(spec.kind, {})[run.run] = run, self._runs[run.run][1]
+
     def keep(self, name: str, shares: Sequence[Share], until_ms: int) -> None:
         """These cards are kept for a job's next run until then, in place of what was; none with ()."""
         view = self.view
@@ -255,7 +260,8 @@ class Scheduling:
     def run_ended(self, run: str, ran_ms: int) -> None:
         """A run has its cards no more, after so long."""
         space, lot, tenant, milli_cards = self._runs.pop(run)
-        for runs in (*self.view.yielding.values(), *self.view.elastic.values()):
+        view = self.view
+        for runs in (*view.yielding.values(), *view.elastic.values(), *view.small.values()):
             runs.pop(run, None)
         space.give(lot)
         self.view.limits.give(run)

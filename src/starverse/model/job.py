@@ -86,6 +86,7 @@ class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     """What was asked for; lives across faults and never changes.
 
     With `reservation` it runs inside that booking only, and leaves when its time is over.
+    With `stays` its runs are never moved to make room for others.
     `cards_min` and `cards_max` are milli-cards; `price` is micro-yuan per card-hour, the one shown at submit.
     """
 
@@ -109,6 +110,7 @@ class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     earliest_start_ms: int = 0
     shape: Shape = Shape()
     reservation: str = ""
+    stays: bool = False
 
 
 Phase = Literal["waiting", "starting", "running", "stopping", "settling", "paused", "ended"]

@@ -16,6 +16,7 @@ from starverse.scheduler.heads import Heads
 from starverse.scheduler.kept import Kept
 from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, Request
+from starverse.scheduler.migrate import clear
 from starverse.scheduler.moves import Moves
 from starverse.scheduler.placement import Chosen
 from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, Unpaid
@@ -115,6 +116,8 @@ class Cycle:
             self.evictions = make_room(
                 self.view, self.kind, self.space, self.line, self.proven, book, self.moves, self._can_pay
             )
+        if self.view.small.get(self.kind) and (book.promises or self.view.order.get(self.kind)):
+            clear(self.view, self.kind, self.space, self.line, book, self.moves, self._can_pay)
         book.close()
         for kept in laid_aside:
             kept.claim()

@@ -44,6 +44,11 @@ class Moves:
         kept.claim()
         self._why[run.run] = move
 
+    def drop(self, run: str) -> None:
+        """Leave a run where it is after all."""
+        self.kept.pop(run).forget()
+        del self._why[run]
+
     def leave(self, move: Move) -> None:
         """Have a run leave for nothing: its job waits."""
         self._why[move.run] = move

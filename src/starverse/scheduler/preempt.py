@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numba import njit
 
+from starverse.model.allocation import Share
 from starverse.model.units import MINUTE_MS
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import FREE, FROM, HEALTHY, MASK, NEVER, OPEN, WHOSE, Ints
@@ -30,6 +31,7 @@ class Running(Protocol):
     run: str
     job: str
     milli_cards: int
+    shares: tuple[Share, ...]
     placed_ms: int
     started_ms: int
     held: int

@@ -2,16 +2,14 @@
 
 import numpy as np
 
-from starverse.model.units import CARD
-from starverse.scheduler import kernels as k
-from starverse.scheduler.calendar import place
-from starverse.scheduler.kernels import NEVER, Ints
+from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request
+from starverse.scheduler.migrate import elsewhere
 from starverse.scheduler.moves import Moves, part
 from starverse.scheduler.plan import Move
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.resize import without
-from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
+from starverse.scheduler.space import Lot, Space
 
 
 def shed(moves: Moves) -> None:
@@ -66,7 +64,10 @@ def _let_go(moves: Moves, run: Running, space: Space, lot: Lot, watts: Ints, exc
     if rest is not None:
         moves.keep(run, space, rest, Move(run.run, space.shares(rest), "resize"))
         return rest
-    other = None if request.shape.apart else _elsewhere(moves, run, space, request)
+    least = moves.view.jobs[run.job].spec.cards_min
+    other = elsewhere(moves, run, space, request, run.milli_cards)
+    if other is None and run.milli_cards > least:
+        other = elsewhere(moves, run, space, request, least)
     if other is None:
         moves.leave(Move(run.run, (), "power"))
         return None
@@ -88,26 +89,3 @@ def _fewer(space: Space, request: Request, lot: Lot, watts: Ints, excess: int) -
         return None
     kept = np.array(part(lot.masks, (had - gives) * request.member), np.int64)
     return without(space, request, lot, Lot(lot.nodes, lot.masks & ~kept))
-
-
-def _elsewhere(moves: Moves, run: Running, space: Space, request: Request) -> Lot | None:
-    """Idle cards for as many members as a run has, or for the least, that are within all budgets and nobody's
-    before it would be over."""
-    limits = moves.view.limits
-    need = np.array(request.need, np.int64) if request.need else NOTHING_ELSE
-    until_ms = moves.until_ms(run)
-    room = np.zeros(space.size, np.int64)
-    args = space.node, space.card, space.slot, space.stock, need, space.size, request.member
-    k.room(*args, until_ms, int(NEVER), room)
-    total = limits.power.cut(space, request.member, room, together=True)
-    has = run.milli_cards // (request.member * CARD)
-    for want in dict.fromkeys((has, request.least)):
-        chosen = place(space, room, want, request) if want <= total else None
-        if chosen:
-            masks = np.zeros_like(chosen.nodes)
-            counts = chosen.members * request.member
-            k.pick(
-                space.node, space.card, space.slot, chosen.nodes, counts, until_ms, int(NEVER), masks
-            )  # fmt: skip
-            return Lot(chosen.nodes, masks)
-    return None

@@ -77,6 +77,8 @@ class View:
         """The runs that give way to better classes, with their cards, by kind of card and name."""
         self.elastic: dict[str, dict[str, tuple[Running, Lot]]] = {}
         """The runs whose jobs may have other numbers of cards, likewise."""
+        self.small: dict[str, dict[str, tuple[Running, Lot]]] = {}
+        """The runs on few nodes that may be moved to others, likewise."""
         self.kept: dict[str, Kept] = {}
         """What is kept for the next runs of jobs whose runs were asked to leave for it, by job."""
         self.bookings: dict[str, Booking] = {}

@@ -249,6 +249,7 @@ def _job(row: Table, name: str, start_ms: int, layout: ev.LayoutSet, kind: str) 
         earliest_start_ms=row.moment_ms("earliest_start", start_ms, 0),
         shape=_shape(row, layout, least, most),
         reservation=row.text("reservation"),
+        stays=row.flag("stays"),
     )
     return CaseJob(spec, 0, fates, row.flag("saves"))
 
