@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 from tests.cluster import Cluster, job_of
 
 from starverse.control.state import State
@@ -57,6 +58,9 @@ def every_job_is_in_one_place(state: State) -> None:
     assert sorted(queued + delayed + outside + paused + running) == sorted(state.jobs)
     assert all(state.jobs[name].phase == "waiting" for name in state.truth.promises)
     assert set(state.view.promises) == set(state.truth.promises)
+    keeps = {name: job for name, job in state.jobs.items() if job.keeps is not UNSET}
+    assert set(state.view.kept) == set(keeps)
+    assert all(job.phase in {"stopping", "waiting"} for job in keeps.values())
     for name, job in state.jobs.items():
         assert (
             (job.run in state.runs) == (name in running) == (job.phase in {"starting", "running", "stopping"})
@@ -84,6 +88,7 @@ def nothing_more_can_be_decided(state: State) -> None:
     plan, memo = decide(state.view, {}, state.now_ms)
     assert not plan.places, f"left undone: {plan}"
     assert not plan.unpaid, f"left undone: {plan}"
+    assert not plan.moves, f"left undone: {plan}"
     gains = any(is_limited(state, promise.job) for promise in plan.promises)  # who had none moves others
     for promise in plan.promises:  # as time passes one may come forward that could not before
         known = state.view.promises[promise.job]

@@ -222,6 +222,9 @@ class Scene:
         for evict in plan.evictions:
             kill_at_ms = self.now_ms + self.state.view.terms.grace_ms
             self.tell(ev.RunStopAsked(evict.run, "preempt", kill_at_ms))
+        for move in plan.moves:
+            kill_at_ms = self.now_ms + self.state.view.terms.grace_ms
+            self.tell(ev.RunStopAsked(move.run, move.why, kill_at_ms, move.keeps))
         if plan.promises:
             self.tell(ev.StartsPromised(plan.promises))
 

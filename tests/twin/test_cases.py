@@ -106,7 +106,7 @@ def test_all_that_can_be_asked_for_can_be_said_in_a_case() -> None:
     assert set(JobSpec.__struct_fields__) - of_no_matter == {
         "job", "tenant", "cards_min", "cards_max", "kind", "price", "time_limit_ms", "retries", "priority",
         "after", "earliest_start_ms", "shape", "reservation", "array", "array_index", "array_limit",
-        "roles",
+        "roles", "stays",
     }  # fmt: skip
 
 

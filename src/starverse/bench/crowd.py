@@ -167,11 +167,13 @@ class Crowd:
             self.used += self.waits.pop(place.job)
         for evict in plan.evictions:
             self._fold(rules.stop(state.runs[evict.run], "preempt", self.now_ms, state.view.terms))
+        for move in plan.moves:
+            self._fold(rules.moved(state, move, self.now_ms, state.view.terms))
         if plan.promises:
             self._fold(ev.StartsPromised(plan.promises))
         self.now_ms += SECOND_MS
-        for evict in plan.evictions:
-            self._leave(evict.run)
+        for run in [evict.run for evict in plan.evictions] + [move.run for move in plan.moves]:
+            self._leave(run)
 
     def _leave(self, run: str) -> None:
         """A run that was asked to has saved and left; its job waits again."""

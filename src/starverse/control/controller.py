@@ -15,6 +15,7 @@ from starverse.model.errors import StarverseError
 from starverse.model.units import format_yuan
 from starverse.money.lease import LeaseTerms
 from starverse.scheduler.decide import decide
+from starverse.scheduler.migrate import is_wanted
 from starverse.scheduler.plan import NOTHING, Memo, Plan
 from starverse.scheduler.preempt import MIN_RUN_MS
 
@@ -34,6 +35,7 @@ class Controller:
         self._terms = terms or LeaseTerms()
         state.view.terms = self._terms
         self._memo: Memo = {}
+        self._again_ms = 0
         self._agenda = Agenda(state, self._terms)
         self._taken: list[Taken] = []
         self._events: list[ev.Event] = []
@@ -85,6 +87,8 @@ class Controller:
         state = self.state
         view = state.view
         due_ms = state.now_ms if view.stirred else self._agenda.next_ms()
+        if self._again_ms and (due_ms is None or self._again_ms < due_ms):
+            due_ms = self._again_ms
         now_ms, inputs = self._world.wait(due_ms)
         assert now_ms >= state.now_ms, f"time went back from {state.now_ms} to {now_ms}"
         state.now_ms = now_ms
@@ -93,11 +97,13 @@ class Controller:
             ears[type(item)](item)
         if due_ms is not None and due_ms <= now_ms:
             self._do_what_is_due(now_ms)
+            view.stirred |= 0 < self._again_ms <= now_ms
         if view.stirred:
             view.stirred = False
             if state.scheduling.doubtful:
                 self._record_all(reserving.mended(state, now_ms))
             plan, self._memo = decide(view, self._memo, now_ms)
+            self._again_ms = plan.again_ms
             if plan is not NOTHING:
                 self._commit(plan, now_ms)
         if self._events or self._taken:
@@ -112,6 +118,7 @@ class Controller:
             self._record_all(answer(self.state, asked.request, self.state.now_ms, self._terms))
         except StarverseError as error:
             refusal = str(error)
+        self.state.view.stirred |= bool(self.state.view.elastic)  # more money may pay for more cards
         if asked.id:
             self._taken.append(Taken(asked.id, refusal))
 
@@ -123,6 +130,7 @@ class Controller:
         if run and not run.started_ms:
             self._record(event)
             job = self.state.jobs[run.job]
+            self._size_may_change(event.run)
             limit_ms = run.started_ms + job.spec.time_limit_ms - job.ran_ms
             if limit_ms < run.lease_until_ms:  # else the renewal comes first, and looks again
                 self._agenda.add(limit_ms, event.run)
@@ -136,6 +144,7 @@ class Controller:
         run = self.state.runs.get(event.run)
         if run and run.started_ms and not run.resumed:
             self._record_all(rules.resumed(run, event))
+            self._size_may_change(event.run)
             if self.state.paused.get(run.tenant):
                 self._record_all(rules.wallet_grew(self.state, run.tenant))
 
@@ -143,6 +152,14 @@ class Controller:
         run = self.state.runs.get(event.run)
         if run and run.started_ms and event.happened_ms > run.checkpoint_ms:
             self._record(event)
+            self._size_may_change(event.run)
+
+    def _size_may_change(self, run: str) -> None:
+        """What it would cost a run to change its size or place is another than it was: look at it again."""
+        view = self.state.view
+        view.stirred |= any(run in runs for runs in view.elastic.values())
+        if view.promises:
+            view.stirred |= any(run in runs and is_wanted(view, kind) for kind, runs in view.small.items())
 
     def _node_joined(self, event: ev.NodeJoined) -> None:
         node = self.state.nodes.get(event.node)
@@ -194,8 +211,14 @@ class Controller:
             self._record(ev.JobPaused(unpaid.job, why, "wallet"))
         for evict in plan.evictions:
             self._record_all((rules.stop(state.runs[evict.run], "preempt", now_ms, self._terms),))
+        for move in plan.moves:
+            self._record(rules.moved(state, move, now_ms, self._terms))
         if plan.promises:
             self._record(ev.StartsPromised(plan.promises))
+        if state.view.elastic and (
+            plan.places or plan.unpaid or plan.evictions or plan.moves or plan.promises
+        ):
+            state.view.stirred = True  # what is left idle is theirs
 
     def _record(self, event: Any) -> None:
         """Fold an event, derive the order it gives, and put it down for the journal."""

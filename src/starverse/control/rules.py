@@ -11,7 +11,7 @@ from starverse.model.units import CARD, DAY_MS, MINUTE_MS, SECOND_MS
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms, lease_for
 from starverse.money.meter import affordable_ms, cost, hold_for
-from starverse.scheduler.plan import Place
+from starverse.scheduler.plan import Move, Place
 from starverse.scheduler.preempt import MIN_RUN_MS
 from starverse.train.contract import EXIT_DONE, EXIT_NO_SPACE, EXIT_SAVED
 
@@ -42,6 +42,12 @@ def placed(state: State, place: Place, now_ms: int) -> Sequence[ev.Event]:
     if not place.hold:
         return (event,)
     return event, ledger.hold(job.spec.tenant, place.job, run, place.hold)
+
+
+def moved(state: State, move: Move, now_ms: int, terms: LeaseTerms) -> ev.RunStopAsked:
+    """The order to leave for other cards, which are kept for the job's next run."""
+    order = stop(state.runs[move.run], move.why, now_ms, terms)
+    return ev.RunStopAsked(order.run, order.why, order.kill_at_ms, move.keeps)
 
 
 # -- metering ---------------------------------------------------------------------------------------------

@@ -10,8 +10,10 @@ from starverse.model.job import JobSpec
 from starverse.model.units import CARD
 from starverse.money.lease import LeaseTerms
 from starverse.scheduler.bookings import Booking
+from starverse.scheduler.kept import KEPT, Kept
 from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, whose
+from starverse.scheduler.migrate import NODES_MOST
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.quotas import Quota
 from starverse.scheduler.space import Lot, Space
@@ -96,6 +98,8 @@ class Scheduling:
             self._let_go(name)
         kind = view.jobs[name].spec.kind
         line, space = view.lines[kind], view.spaces[kind]
+        if name in view.kept:
+            self.keep(name, (), 0)
         stand = line.stands[name]
         request = line.requests[stand.number]
         to_ms = promised.at_ms + request.length_ms
@@ -210,9 +214,29 @@ class Scheduling:
         view.limits.take(run, Charge(spec.tenant, spec.shape, space, lot))
         return milli_cards
 
-    def yields(self, run: Running, kind: str) -> None:
-        """This run gives way to better classes."""
-        self.view.yielding.setdefault(kind, {})[run.run] = run, self._runs[run.run][1]
+    def run_begins(self, run: Running, spec: JobSpec) -> None:
+        """This run gives way to better classes, or changes its size, if it is of that sort."""
+        if spec.priority == "preemptible":
+            self.view.yielding.setdefault(spec.kind, {})[run.run] = run, self._runs[run.run][1]
+        if spec.cards_max > spec.cards_min and not spec.reservation:
+            self.view.elastic.setdefault(spec.kind, {})[run.run] = run, self._runs[run.run][1]
+
+        is_small = len(run.shares) <= NODES_MOST and spec.priority != "reserved"
+        if is_small and not spec.reservation and not spec.stays:
+            self.view.small.setdefault(spec.kind, {})[run.run] = run, self._runs[run.run][1]
+
+    def keep(self, name: str, shares: Sequence[Share], until_ms: int) -> None:
+        """These cards are kept for a job's next run until then, in place of what was; none with ()."""
+        view = self.view
+        known = view.kept.pop(name, None)
+        if known:
+            known.space.unclaim(known.lot, known.number)
+        if shares:
+            job = view.jobs[name]
+            space = view.spaces[job.spec.kind]
+            kept = view.kept[name] = Kept(space, space.lot(shares), until_ms, -(KEPT | job.order))
+            kept.claim()
+        view.stirred = True
 
     def run_ends(self, run: str, ends_ms: int) -> None:
         """A run ends then at the latest."""
@@ -224,7 +248,8 @@ class Scheduling:
     def run_ended(self, run: str, ran_ms: int) -> None:
         """A run has its cards no more, after so long."""
         space, lot, tenant, milli_cards = self._runs.pop(run)
-        for runs in self.view.yielding.values():
+        view = self.view
+        for runs in (*view.yielding.values(), *view.elastic.values(), *view.small.values()):
             runs.pop(run, None)
         space.give(lot)
         self.view.limits.give(run)

@@ -5,6 +5,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from starverse.control import resting
 from starverse.control.agreed import Agreed
@@ -62,8 +63,7 @@ class State:
             if run.stop_why:
                 ends_ms = run.kill_at_ms
             self.scheduling.run_placed(run.run, job.spec, run.shares, ends_ms)
-            if job.spec.priority == "preemptible":
-                self.scheduling.yields(run, job.spec.kind)
+            self.scheduling.run_begins(run, job.spec)
         for job in truth.jobs.values():
             self.gate.count(job)
         for name, job in sorted(truth.jobs.items(), key=lambda item: item[1].order):
@@ -71,6 +71,7 @@ class State:
                 self._enqueue(name, job)
             elif job.phase == "paused":
                 self.paused.setdefault(job.spec.tenant, {})[name] = None
+            self._keep(name, job)
         for promised in truth.promises.values():
             self.scheduling.promise(promised, self.now_ms)
 
@@ -139,6 +140,13 @@ class State:
         """What a run of the job may take at the longest: what is left of its limit, and to save and leave."""
         return max(job.spec.time_limit_ms - job.ran_ms, 0) + self.view.terms.grace_ms
 
+    def _keep(self, name: str, job: Job) -> None:
+        """Keep the cards of a job's next run until that would be over at the latest."""
+        if job.keeps is not UNSET:
+            run = self.runs.get(job.run)
+            begins_ms = (run.started_ms or run.kill_at_ms) if run else self.now_ms
+            self.scheduling.keep(name, job.keeps, begins_ms + self._left_ms(job) + self.view.terms.grace_ms)
+
     def _ends_later(self, run: Run) -> None:
         """A run may take longer than was thought when it was placed."""
         if run.stop_why:
@@ -152,6 +160,9 @@ class State:
         phase = PHASE_AFTER[event].get(job.phase)
         assert phase, f"{event} for job {name}, which is {job.phase}"
         job.phase = phase
+        if job.keeps is not UNSET and phase not in ("stopping", "settling", "waiting"):
+            job.keeps = UNSET
+            self.scheduling.keep(name, (), 0)
 
     def _open_or_close(self, node: Node) -> None:
         healthy = ((1 << node.cards) - 1) & ~node.broken
@@ -294,13 +305,13 @@ class State:
         if job.repays:
             run.repays, job.repays = True, False
         self.runs[event.run] = run
-        if spec.priority == "preemptible":
-            self.scheduling.yields(run, spec.kind)
+        self.scheduling.run_begins(run, spec)
 
     def _StartsPromised(self, event: ev.StartsPromised) -> None:
         for promised in event.promises:
             self.truth.promises.pop(promised.job, None)  # what is promised anew stands last
             self.truth.promises[promised.job] = promised
+            self.jobs[promised.job].keeps = UNSET  # it gets others
             self.scheduling.promise(promised, self.now_ms)
 
     def _LeaseRenewed(self, event: ev.LeaseRenewed) -> None:
@@ -317,6 +328,9 @@ class State:
         run.stop_why = event.why
         run.kill_at_ms = event.kill_at_ms
         self.scheduling.run_ends(event.run, event.kill_at_ms)
+        if event.keeps:
+            self.jobs[run.job].keeps = event.keeps
+            self._keep(run.job, self.jobs[run.job])
 
     def _JobRequeued(self, event: ev.JobRequeued) -> None:
         job = self.jobs[event.job]

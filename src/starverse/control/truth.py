@@ -1,6 +1,6 @@
 """All of the state that is not derived: nodes, jobs, runs and money, as a snapshot holds them."""
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from starverse.model import events as ev
 from starverse.model.allocation import Share
@@ -31,7 +31,8 @@ class Node(Struct, gc=False):
 
 class Job(Struct, gc=False):
     """A job that is not over: `order` is its place in the queue, `ran_ms` counts against its time limit,
-    `before` are the cards of its last run while it waits again, `inside` says that its array lets it in."""
+    `before` are the cards of its last run while it waits again, `keeps` those that are kept for its next run
+    from when it is asked to leave for them, `inside` says that its array lets it in."""
 
     spec: JobSpec
     order: int
@@ -49,6 +50,7 @@ class Job(Struct, gc=False):
     repays: bool = False
     before: tuple[Share, ...] = ()
     inside: bool = False
+    keeps: tuple[Share, ...] | UnsetType = UNSET
 
 
 class Ended(Struct, frozen=True, gc=False, array_like=True):

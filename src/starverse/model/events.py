@@ -242,11 +242,12 @@ class LeaseRenewed(_Event, frozen=True, tag=True):
 
 
 class RunStopAsked(_Event, frozen=True, tag=True):
-    """The run must save and leave before `kill_at_ms`."""
+    """The run must save and leave before `kill_at_ms`; its job's next run has the cards `keeps`, if any."""
 
     run: str
     why: StopWhy
     kill_at_ms: int
+    keeps: tuple[Share, ...] = ()
 
 
 class JobRequeued(_Event, frozen=True, tag=True):

@@ -92,6 +92,7 @@ class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     With `reservation` it runs inside that booking only, and leaves when its time is over. It may be one of an
     array, of whose jobs at most `array_limit` run at once (0: any number). Its `roles` share its cards, and
     start together or not at all.
+    With `stays` its runs are never moved to make room for others.
     `cards_min` and `cards_max` are milli-cards; `price` is micro-yuan per card-hour, the one shown at submit.
     """
 
@@ -115,6 +116,7 @@ class JobSpec(Struct, frozen=True, gc=False, omit_defaults=True):
     earliest_start_ms: int = 0
     shape: Shape = Shape()
     reservation: str = ""
+    stays: bool = False
     array_limit: int = 0
 
 
@@ -168,7 +170,9 @@ PHASE_AFTER: dict[str, dict[Phase, Phase]] = {
 Outcome = Literal["done", "failed", "stopped", "expired"]
 """How a job ended: by itself and well, by itself and badly, by a person, at its time limit."""
 
-StopWhy = Literal["person", "wallet", "time-limit", "drain", "preempt", "reservation"]
+StopWhy = Literal[
+    "person", "wallet", "time-limit", "drain", "preempt", "reservation", "resize", "migrate", "power"
+]  # fmt: skip
 """Why a run was asked to stop."""
 
 How = Literal["exit", "signal", "lease", "lost", "unstarted"]

@@ -11,14 +11,19 @@ from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
 from starverse.scheduler import kernels as k
 from starverse.scheduler.book import Book
-from starverse.scheduler.calendar import Slot, place
+from starverse.scheduler.calendar import place
 from starverse.scheduler.heads import Heads
+from starverse.scheduler.kept import Kept
 from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, Request
+from starverse.scheduler.migrate import clear
+from starverse.scheduler.moves import Moves
 from starverse.scheduler.placement import Chosen
 from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, Unpaid
-from starverse.scheduler.preempt import HEADS, YIELDS, InVain, evict
 from starverse.scheduler.repair import swap
+from starverse.scheduler.resize import grow
+from starverse.scheduler.room import make_room
+from starverse.scheduler.shed import shed
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
 from starverse.scheduler.view import Promise, View
 
@@ -32,6 +37,8 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
     """
     plans = []
     spent: dict[str, int] = {}
+    moves = Moves(view, now_ms)
+    shed(moves)
     for kind, line in view.lines.items():
         space = view.spaces.get(kind)
         if space is None or not line.stands:
@@ -39,18 +46,26 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
         proven = memo.get(kind)
         if proven is None:
             proven = memo[kind] = Proven()
-        cycle = Cycle(view, kind, space, line, proven, spent, now_ms)
-        plan = cycle.run_alone() if len(line.stands) == 1 and not view.promises else cycle.run()
+        cycle = Cycle(view, kind, space, line, proven, spent, moves)
+        is_alone = len(line.stands) == 1 and not view.promises and not view.kept
+        plan = cycle.run_alone() if is_alone else cycle.run()
         if plan is not NOTHING:
             plans.append(plan)
     view.limits.take_back()
-    if len(plans) < 2:
+    if view.elastic and not plans and not moves:  # when all else is decided
+        for kind in view.elastic:
+            grow(moves, kind)
+    moved = moves.close()
+    again_ms = moves.again_ms if moves.again_ms < k.NEVER else 0
+    if len(plans) < 2 and not moved and not again_ms:
         return (plans[0] if plans else NOTHING), memo
     return Plan(
         tuple(place for plan in plans for place in plan.places),
         tuple(unpaid for plan in plans for unpaid in plan.unpaid),
         tuple(promise for plan in plans for promise in plan.promises),
         tuple(evict for plan in plans for evict in plan.evictions),
+        moved,
+        again_ms,
     ), memo
 
 
@@ -69,15 +84,16 @@ class Cycle:
         line: Line,
         proven: Proven,
         spent: dict[str, int],
-        now_ms: int,
+        moves: Moves,
     ) -> None:
         self.view = view
         self.kind = kind
         self.space = space
         self.line = line
         self.proven = proven
-        self.now_ms = now_ms
+        self.now_ms = now_ms = moves.now_ms
         self.book = Book(view, kind, space, line, now_ms)
+        self.moves = moves
         self.places: list[Place] = []
         self.unpaid: list[Unpaid] = []
         self.evictions: list[Evict] = []
@@ -91,12 +107,20 @@ class Cycle:
         """Decide; the space is the same afterwards."""
         book = self.book
         book.pushed += self._void()
+        laid_aside = self._start_kept() if self.view.kept else ()
         self._start_candidates(self._due(self._learn()))
         book.promise_again()
         book.bring_forward()
         book.promise_next()
-        self._preempt()
+        if self.view.yielding or self.view.elastic:
+            self.evictions = make_room(
+                self.view, self.kind, self.space, self.line, self.proven, book, self.moves, self._can_pay
+            )
+        if self.view.small.get(self.kind) and (book.promises or self.view.order.get(self.kind)):
+            clear(self.view, self.kind, self.space, self.line, book, self.moves, self._can_pay)
         book.close()
+        for kept in laid_aside:
+            kept.claim()
         self.heads.put_back()
         if not (self.places or self.unpaid or book.promises):
             return NOTHING
@@ -214,6 +238,30 @@ class Cycle:
             if paid:
                 self._give(job, stand.tenant, promise.lot, self.now_ms + request.length_ms, 0, paid)
         self.space.claim(promise.lot, promise.at_ms, promise.to_ms, promise.whose)
+
+    def _start_kept(self) -> list[Kept]:
+        """Start the jobs whose runs have left for other cards, with these; returns what was laid aside.
+
+        Where that cannot be, because a card of them broke, or the money or a quota was used otherwise, the
+        job waits like others.
+        """
+        aside = []
+        for job, kept in self.view.kept.items():
+            stand = self.line.stands.get(job)
+            if stand is None or kept.space is not self.space:
+                continue  # its run is still leaving
+            kept.forget()
+            aside.append(kept)
+            request = self.line.requests[stand.number]
+            cards = int(np.bitwise_count(kept.lot.masks).sum())
+            can_start = not (kept.lot.masks & ~self.space.node[k.FREE, kept.lot.nodes]).any()
+            can_start = can_start and self._can_pay(job, request, cards // request.member)
+            if can_start and self.book.allows(job, request, kept.lot):
+                paid = self._pay(job, request, cards // request.member)
+                assert paid, "it can pay"
+                self._give(job, stand.tenant, kept.lot, self.now_ms + request.length_ms, 0, paid)
+                self.book.settle()
+        return aside
 
     def _start(self, job: str, number: int, tenant: int) -> bool:
         """Start a job now, or pass it over if it cannot pay; False if it does not fit."""
@@ -339,53 +387,10 @@ class Cycle:
         runs = self.view.yielding.get(self.kind, {}).values()
         return any(run.stop_why and not there.isdisjoint(lot.nodes.tolist()) for run, lot in runs)
 
-    # -- preempting ---------------------------------------------------------------------------------------
-
-    def _preempt(self) -> None:
-        """Have runs leave for the first in line that would else start later than these can be gone.
-
-        What they free is promised to the one they leave for, who so never asks for more of them.
-        """
-        yielding = self.view.yielding.get(self.kind)
-        if not yielding:
-            return
-        grace_ms = self.view.terms.grace_ms
-        gone: set[str] = set()
-        for promise in self.book.in_order(HEADS):
-            stand = self.line.stands[promise.job]
-            request = self.line.requests[stand.number]
-            if request.rank >= YIELDS - 1:
-                return
-            if promise.lot is None and self.view.limits.binds(request, beside_needs=True):
-                continue  # it may lack something that nobody's leaving gives
-            if 0 < promise.at_ms <= self.now_ms + grace_ms or not self._can_pay(promise.job, request):
-                continue
-            if self._is_vain(stand.number, request):
-                continue
-            mark = self.book.drop(promise)
-            until_ms = self.now_ms + grace_ms + request.length_ms
-            victims = [both for run, both in yielding.items() if run not in gone]
-            shape_of = self.view.limits.shape_of
-            eviction = evict(self.space, request, until_ms, victims, self.now_ms, shape_of)
-            if isinstance(eviction, InVain):
-                self.book.take_back(mark)
-                self.proven.vain[stand.number] = eviction
-            else:
-                gone.update(eviction.runs)
-                self.evictions += [Evict(run, promise.job) for run in eviction.runs]
-                self.book.keep(promise, request, Slot(self.now_ms + grace_ms, eviction.lot))
-
-    def _is_vain(self, number: int, request: Request) -> bool:
-        """Whether nobody's leaving would help a job of this class, by what was proven before."""
-        proof = self.proven.vain.get(number)
-        if proof is None or self.now_ms >= proof.ripe_ms:
-            return False
-        return self.space.freed - proof.freed < max(proof.members * request.member, 1)
-
-    def _can_pay(self, job: str, request: Request) -> bool:
+    def _can_pay(self, job: str, request: Request, members: int = 0) -> bool:
+        """Whether money and limits allow so many members, or the least."""
         spec = self.view.jobs[job].spec
-        may = self.view.limits.members(spec.tenant, request) >= request.least
+        members = members or request.least
+        may = self.view.limits.members(spec.tenant, request) >= members
         money = self.view.accounts.get(WALLET + spec.tenant, 0) - self.spent.get(spec.tenant, 0)
-        return may and bool(
-            lease_for(money, spec.price, request.least * request.member * CARD, self.view.terms)[0]
-        )
+        return may and bool(lease_for(money, spec.price, members * request.member * CARD, self.view.terms)[0])

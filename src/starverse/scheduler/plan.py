@@ -5,6 +5,7 @@ from msgspec import Struct
 
 from starverse.model.allocation import Share
 from starverse.model.events import Promised
+from starverse.model.job import StopWhy
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Line
 from starverse.scheduler.preempt import InVain
@@ -35,13 +36,24 @@ class Evict(Struct, frozen=True, gc=False):
     job: str
 
 
+class Move(Struct, frozen=True, gc=False):
+    """Ask the run to save and leave: these cards are kept for its job's next run (none: it waits)."""
+
+    run: str
+    keeps: tuple[Share, ...]
+    why: StopWhy
+
+
 class Plan(Struct, frozen=True, gc=False):
-    """The decisions of one instant; what is not named stays as it is."""
+    """The decisions of one instant; what is not named stays as it is. At `again_ms` (0: never) there may be
+    more to decide, though nothing happens by then."""
 
     places: tuple[Place, ...] = ()
     unpaid: tuple[Unpaid, ...] = ()
     promises: tuple[Promised, ...] = ()
     evictions: tuple[Evict, ...] = ()
+    moves: tuple[Move, ...] = ()
+    again_ms: int = 0
 
 
 NOTHING = Plan()

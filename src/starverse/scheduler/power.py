@@ -47,6 +47,11 @@ class Power:
                     draws[feed] = draws.get(feed, 0) + card_mw * count
         return draws
 
+    def per_card(self, space: Space, feed: str) -> Ints:
+        """What a card in use on each row draws from a feed with a budget."""
+        feeds, card_mw, names = self._of(space)
+        return np.asarray(np.where((feeds == names.index(feed)).any(axis=0), card_mw, 0), np.int64)
+
     def add(self, space: Space, nodes: Ints, cards: Ints, sign: int) -> None:
         """So many cards there are in use now (1), or no more (-1)."""
         for feed, milliwatts in self.draws(space, nodes, cards).items():

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numba import njit
 
+from starverse.model.allocation import Share
 from starverse.model.job import Shape
 from starverse.model.units import CARD, MINUTE_MS
 from starverse.scheduler.calendar import place
@@ -30,8 +31,12 @@ class Running(Protocol):
     """A run as the scheduler sees it."""
 
     run: str
+    job: str
     milli_cards: int
+    shares: tuple[Share, ...]
     placed_ms: int
+    started_ms: int
+    held: int
     checkpoint_ms: int
     stop_why: str
 

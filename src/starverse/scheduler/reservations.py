@@ -11,6 +11,7 @@ from starverse.model.units import CARD
 from starverse.scheduler import kernels as k
 from starverse.scheduler.bookings import Booking, lowest
 from starverse.scheduler.calendar import place
+from starverse.scheduler.kept import KEPT
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request, request_of
 from starverse.scheduler.space import Lot, Space
@@ -123,7 +124,7 @@ def free_masks(
     for s in range(space.slot.shape[2]):
         slot = space.slot[:, :size, s]
         at = np.searchsorted(tos, slot[k.FROM], side="right")
-        meets = (slot[k.WHOSE] > 0) & (at < tos.size)
+        meets = ((slot[k.WHOSE] > 0) | (slot[k.WHOSE] <= -KEPT)) & (at < tos.size)
         meets &= froms[np.minimum(at, tos.size - 1)] < slot[k.TO]
         busy |= np.where(meets, slot[k.MASK], 0)
     for other in view.bookings.values():

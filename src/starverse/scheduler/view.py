@@ -8,6 +8,7 @@ from msgspec import Struct
 from starverse.model.job import JobSpec
 from starverse.money.lease import LeaseTerms
 from starverse.scheduler.bookings import Booking
+from starverse.scheduler.kept import Kept
 from starverse.scheduler.limits import Limits
 from starverse.scheduler.line import Line
 from starverse.scheduler.preempt import Running
@@ -25,6 +26,16 @@ class Waiting(Protocol):
     @property
     def spec(self) -> JobSpec:
         """What was asked for."""
+        ...
+
+    @property
+    def order(self) -> int:
+        """Its place in the order of submission."""
+        ...
+
+    @property
+    def ran_ms(self) -> int:
+        """What its runs that are over have used of its time limit."""
         ...
 
 
@@ -64,6 +75,12 @@ class View:
         """The numbers of those who have one, by kind of card, in order."""
         self.yielding: dict[str, dict[str, tuple[Running, Lot]]] = {}
         """The runs that give way to better classes, with their cards, by kind of card and name."""
+        self.elastic: dict[str, dict[str, tuple[Running, Lot]]] = {}
+        """The runs whose jobs may have other numbers of cards, likewise."""
+        self.small: dict[str, dict[str, tuple[Running, Lot]]] = {}
+        """The runs on few nodes that may be moved to others, likewise."""
+        self.kept: dict[str, Kept] = {}
+        """What is kept for the next runs of jobs whose runs were asked to leave for it, by job."""
         self.bookings: dict[str, Booking] = {}
         self.depth = PROMISES
         self.stirred = True

@@ -16,6 +16,9 @@ STOP_WHY = {
     "drain": "its node is being drained",
     "preempt": "a job of a better class needs its cards",
     "reservation": "its reservation is over",
+    "resize": "it goes on with another number of cards",
+    "migrate": "it goes on with other cards",
+    "power": "power or cooling is short where it is",
 }
 
 

@@ -275,6 +275,7 @@ def _job(row: Table, name: str, start_ms: int, layout: ev.LayoutSet, kind: str) 
         shape=_shape(row, layout, least, most),
         reservation=row.text("reservation"),
         roles=roles,
+        stays=row.flag("stays"),
     )
     return CaseJob(spec, 0, fates, row.flag("saves"))
 
