@@ -105,7 +105,8 @@ def _of_time(spec: JobSpec, now_ms: int, not_before_ms: int) -> Iterator[Cause]:
 def _ahead(line: Line, stand: Stand, shares: Shares) -> int:
     """How many jobs are looked at before this one: those of better rank, then by share, then by order."""
     rank = line.requests[stand.number].rank
-    mine = int(shares.key[stand.tenant]), stand.order
+    keys = shares.key.tolist()  # one by one they cost ten times as much
+    mine = keys[stand.tenant], stand.order
     ahead = 0
     for number, request in enumerate(line.requests):
         if not line.count[number] or request.rank > rank:
@@ -114,11 +115,13 @@ def _ahead(line: Line, stand: Stand, shares: Shares) -> int:
             ahead += int(line.count[number])
             continue
         for tenant, queue in line.queues[number].items():
-            key = int(shares.key[tenant])
-            if key == mine[0]:
-                ahead += sum(order < stand.order for order, _ in queue)
-            elif key < mine[0]:
+            key = keys[tenant]
+            if key > mine[0]:
+                continue
+            if key < mine[0] or queue[-1][0] < stand.order:  # a queue stands in order
                 ahead += len(queue)
+            else:
+                ahead += sum(order < stand.order for order, _ in queue)
     return ahead
 
 
