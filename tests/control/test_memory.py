@@ -1,5 +1,6 @@
 """What the loop remembers and hears twice changes nothing: memo, echoes, the way equal things are ordered."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,6 +20,15 @@ class Forgetful(Controller):
     def turn(self) -> int:
         self._memo = {}
         return super().turn()
+
+
+def decides_no_otherwise(day: Callable[..., Cluster]) -> None:
+    """A day is the same for a loop that forgets what it proved, and starts the same when it dies often."""
+    undisturbed, forgets, dies = day(), day(loop=Forgetful), day(dies_at=range(2, 5_000, 7))
+    for cluster in (undisturbed, forgets, dies):
+        cluster.settle()
+    assert forgets.book.rows == undisturbed.book.rows
+    assert dies.hall.starts == undisturbed.hall.starts
 
 
 def test_a_loop_that_forgets_what_it_proved_decides_the_same(seeds: range) -> None:

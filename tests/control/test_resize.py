@@ -1,12 +1,13 @@
 """Elastic runs: they grow into what is idle, and give it up before anybody of equal right is turned away."""
 
+from functools import partial
 from random import Random
 from typing import Any
 
 import pytest
 from tests.cluster import Cluster, Fate
 from tests.control.laws import Auditor
-from tests.control.test_memory import Forgetful
+from tests.control.test_memory import decides_no_otherwise
 
 from starverse.model import events as ev
 from starverse.model import requests as rq
@@ -274,11 +275,4 @@ def test_the_laws_hold_and_all_settles(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(0, 60, 2))
 def test_neither_a_loop_that_forgets_nor_one_that_dies_decides_otherwise(seed: int) -> None:
-    undisturbed = day(seed)
-    undisturbed.settle()
-    forgets = day(seed, loop=Forgetful)
-    forgets.settle()
-    assert forgets.book.rows == undisturbed.book.rows
-    dies = day(seed, dies_at=range(2, 5_000, 7))
-    dies.settle()
-    assert dies.hall.starts == undisturbed.hall.starts
+    decides_no_otherwise(partial(day, seed))

@@ -20,7 +20,9 @@ def killed_again_and_again(url: str, lives: int) -> None:
     engine = open_database(url)
     chance = random.Random(lives)
     counts = [0]
-    for life in range(lives):
+    for life in range(4 * lives):
+        if life >= lives and counts[-1] > 100:
+            break  # a slow machine needs more lives to write as much
         ready = spawning.Event()
         server = spawning.Process(target=serve, args=(url, life, ready.set), daemon=True)
         server.start()
@@ -33,7 +35,7 @@ def killed_again_and_again(url: str, lives: int) -> None:
         opened = {row[7] for row in rows_of(engine, "ledger")["ledger"] if row[3] == "trial" and row[8] > 0}
         asked = {f"wallet/{tenant}" for tenant, *_ in rows_of(engine, "tenants")["tenants"]}
         assert opened <= asked
-    assert counts[-1] > 4 * lives
+    assert counts[-1] > 100
     assert counts == sorted(counts)
     engine.dispose()
 

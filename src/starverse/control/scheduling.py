@@ -220,7 +220,6 @@ class Scheduling:
             self.view.yielding.setdefault(spec.kind, {})[run.run] = run, self._runs[run.run][1]
         if spec.cards_max > spec.cards_min and not spec.reservation:
             self.view.elastic.setdefault(spec.kind, {})[run.run] = run, self._runs[run.run][1]
-
         is_small = len(run.shares) <= NODES_MOST and spec.priority != "reserved"
         if is_small and not spec.reservation and not spec.stays:
             self.view.small.setdefault(spec.kind, {})[run.run] = run, self._runs[run.run][1]
@@ -249,8 +248,11 @@ class Scheduling:
         """A run has its cards no more, after so long."""
         space, lot, tenant, milli_cards = self._runs.pop(run)
         view = self.view
-        for runs in (*view.yielding.values(), *view.elastic.values(), *view.small.values()):
-            runs.pop(run, None)
+        for of_sort in (view.yielding, view.elastic, view.small):
+            for kind, runs in of_sort.items():
+                if runs.pop(run, None) and not runs:
+                    del of_sort[kind]  # whether there are any is the same after a restart
+                    break
         space.give(lot)
         self.view.limits.give(run)
         self.doubtful = bool(self.view.bookings)

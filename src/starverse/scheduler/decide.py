@@ -53,7 +53,7 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
             plans.append(plan)
     view.limits.take_back()
     if view.elastic and not plans and not moves:  # when all else is decided
-        for kind in view.elastic:
+        for kind in sorted(view.elastic):
             grow(moves, kind)
     moved = moves.close()
     again_ms = moves.again_ms if moves.again_ms < k.NEVER else 0
