@@ -107,6 +107,19 @@ def test_a_run_shrinks_for_a_job_of_equal_right_and_grows_again() -> None:
     assert cluster.state.jobs["elastic"].retries_used == 0
 
 
+def test_a_run_gives_up_the_memory_that_another_job_lacks() -> None:
+    cluster = Cluster(SAVES, jobs={"late": [Fate(20 * M)]}, watch=Auditor())
+    for name in ("n0", "n1"):
+        cluster.hear(ev.NodeJoined(name, "cpu", 4, memory_mb=12))
+    cluster.tenant("ann", yuan=100_000)
+    cluster.submit("elastic", (1, 8), shape=Shape(memory_mb=10))
+    cluster.after(20 * M)
+    cluster.submit("late", 1, shape=Shape(memory_mb=5))
+    cluster.after(1 * M)
+    assert sizes(cluster, "elastic") == [2, 1]
+    assert cluster.placed("late"), "there were cards, but the memory beside them was not given up"
+
+
 def test_one_to_eight_to_a_thousand_and_back() -> None:
     cluster = hall(*[8] * 125, jobs={"all": [Fate(20 * M)], "most": [Fate(300 * M)]})
     cluster.submit("all", 999)

@@ -115,21 +115,38 @@ class Shrinking:
         lost = sum(self.moves.lost_ms(run) * run.milli_cards for run in equal)
         if equal and lost >= request.milli_cards * gains_ms:
             return None
-        return found.lot if self._shrink(leaving, found) else None
+        gives = {run.run: lot for run, lot in spares} if request.need else {}
+        return found.lot if self._shrink(leaving, found, gives) else None
 
-    def _shrink(self, leaving: list[Running], found: Eviction) -> bool:
+    def _shrink(self, leaving: list[Running], found: Eviction, gives: dict[str, Lot]) -> bool:
+        """Have these runs go on without the cards that were found, and without all that they `gives` on
+        those nodes: it may be their memory that is needed, while other cards are free."""
         moves, space = self.moves, self.space
         keeps: list[Lot | None] = []
         for run in leaving:
             kept = moves.kept.get(run.run)
             lot = kept.lot if kept else self.runs[run.run][1]
-            keeps.append(without(space, moves.request(run, space), lot, found.lot))
+            taken = _joined(found.lot, gives[run.run], space) if gives else found.lot
+            keeps.append(without(space, moves.request(run, space), lot, taken))
         if any(rest is None for rest in keeps):
             return False
         for run, rest in zip(leaving, keeps, strict=True):
             assert rest is not None
+            has = moves.kept[run.run].lot if moves.has(run.run) else self.runs[run.run][1]
+            assert _cards(rest) < _cards(has), f"{run.run} would leave for as many cards as it has"
             moves.keep(run, space, rest, Move(run.run, space.shares(rest), "resize"))
         return True
+
+
+def _cards(lot: Lot) -> int:
+    return int(np.bitwise_count(lot.masks).sum())
+
+
+def _joined(lot: Lot, other: Lot, space: Space) -> Lot:
+    """A lot with what another has on the same nodes."""
+    more = np.zeros(space.size, np.int64)
+    more[other.nodes] = other.masks
+    return Lot(lot.nodes, lot.masks | more[lot.nodes])
 
 
 # -- more cards -------------------------------------------------------------------------------------------
