@@ -111,7 +111,7 @@ def pack(nodes: Cluster, drawn: Sequence[Request], known: Sequence[Request]) -> 
     for pod in drawn:
         if not known:
             asked.add(pod)
-            packer.expect(asked.mix())
+            packer.expect(asked.mix)
         choice = packer.choose(pod)
         if choice is None:
             continue

@@ -4,14 +4,15 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 
-from starverse.model.allocation import Share, card_count
+from starverse.control.truth import Truth
+from starverse.model.allocation import Share, milli_cards
 from starverse.model.events import LayoutSet, Promised, QuotaSet, ReservationMade
 from starverse.model.job import JobSpec
-from starverse.model.units import CARD
 from starverse.money.lease import LeaseTerms
 from starverse.scheduler.bookings import Booking
 from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, whose
+from starverse.scheduler.placement.mix import Asked, ask_of
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.quotas import Quota
 from starverse.scheduler.space import Lot, Space
@@ -36,6 +37,16 @@ class Scheduling:
         """Whether a booking may have lost cards, or get some back."""
         self._absent: dict[str, Space] = {}
         """Of kinds that jobs wait for and no node has."""
+
+    def recall(self, truth: Truth) -> None:
+        """Go on from what was used and asked for when a snapshot was taken."""
+        self.view.shares.load(truth.used, truth.used_step)
+        self.view.asked.update({kind: Asked.load(seen) for kind, seen in truth.asked.items()})
+
+    def save(self, truth: Truth) -> None:
+        """Write down what was used and asked for, for a snapshot."""
+        truth.used, truth.used_step = self.view.shares.saved()
+        truth.asked = {kind: asked.saved() for kind, asked in self.view.asked.items()}
 
     def node(
         self,
@@ -76,6 +87,13 @@ class Scheduling:
         spec = self.view.jobs[name].spec
         if spec.kind in self.view.spaces:
             self.view.lines[spec.kind].before[name] = self.view.spaces[spec.kind].lot(shares)
+
+    def asked(self, spec: JobSpec) -> None:
+        """A job was asked for: more like it are to be expected."""
+        asked = self.view.asked.get(spec.kind)
+        if asked is None:
+            asked = self.view.asked[spec.kind] = Asked()
+        asked.add(ask_of(spec))
 
     def leave(self, name: str) -> None:
         """A job waits no more, and what was promised to it is void."""
@@ -203,12 +221,12 @@ class Scheduling:
         space = view.spaces[spec.kind]
         lot = space.lot(shares)
         space.take(lot, ends_ms)
-        milli_cards = card_count(shares) * CARD
+        held = milli_cards(shares)
         tenant = view.shares.of(spec.tenant)
-        view.shares.add(tenant, milli_cards)
-        self._runs[run] = space, lot, tenant, milli_cards
+        view.shares.add(tenant, held)
+        self._runs[run] = space, lot, tenant, held
         view.limits.take(run, Charge(spec.tenant, spec.shape, space, lot))
-        return milli_cards
+        return held
 
     def yields(self, run: Running, kind: str) -> None:
         """This run gives way to better classes."""
@@ -223,13 +241,13 @@ class Scheduling:
 
     def run_ended(self, run: str, ran_ms: int) -> None:
         """A run has its cards no more, after so long."""
-        space, lot, tenant, milli_cards = self._runs.pop(run)
+        space, lot, tenant, held = self._runs.pop(run)
         for runs in self.view.yielding.values():
             runs.pop(run, None)
         space.give(lot)
         self.view.limits.give(run)
         self.doubtful = bool(self.view.bookings)
         shares = self.view.shares
-        shares.add(tenant, -milli_cards)
-        shares.use(tenant, milli_cards * ran_ms)
+        shares.add(tenant, -held)
+        shares.use(tenant, held * ran_ms)
         self.view.stirred = True

@@ -44,7 +44,7 @@ class State:
         }
         for node in truth.nodes.values():
             self._open_or_close(node)
-        self.scheduling.view.shares.load(truth.used, truth.used_step)
+        self.scheduling.recall(truth)
         self._load_limits(truth)
         for run in truth.runs.values():
             job = truth.jobs[run.job]
@@ -80,7 +80,7 @@ class State:
 
     def snapshot(self) -> bytes:
         """The same bytes for the same fold."""
-        self.truth.used, self.truth.used_step = self.view.shares.saved()
+        self.scheduling.save(self.truth)
         return msgspec.json.encode(self.truth)
 
     def apply(self, event: Any, heard_ms: int) -> None:
@@ -197,6 +197,7 @@ class State:
         truth = self.truth
         truth.submitted += 1
         job = self.jobs[name] = Job(spec, truth.submitted, not_before_ms=spec.earliest_start_ms)
+        self.scheduling.asked(spec)
         self._enqueue(name, job)
 
     def _JobStopAsked(self, event: ev.JobStopAsked) -> None:

@@ -5,6 +5,7 @@ from msgspec import Struct
 from starverse.model import events as ev
 from starverse.model.allocation import Share
 from starverse.model.job import JobSpec, Phase
+from starverse.scheduler.placement.mix import Seen
 
 
 class Node(Struct, gc=False):
@@ -96,5 +97,6 @@ class Truth(Struct):
     """The milli-cards that reservations lack."""
     reserved: int = 0
     """How many reservations there ever were."""
+    asked: dict[str, Seen] = {}
     used: dict[str, int] = {}
     used_step: int = 0

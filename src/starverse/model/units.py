@@ -88,6 +88,12 @@ def parse_cards(text: str) -> tuple[int, int]:
     return counts[0] * CARD, counts[1] * CARD
 
 
+def format_cards(milli_cards: int) -> str:
+    """A number of cards as a person says it: `8`, `0.25`."""
+    whole, rest = divmod(milli_cards, CARD)
+    return f"{whole}.{rest:03d}".rstrip("0") if rest else str(whole)
+
+
 def _shown(text: str) -> str:
     """What a person typed, fit to stand in a sentence: short, on one line, without control characters."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[:40])

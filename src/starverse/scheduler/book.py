@@ -6,7 +6,7 @@ import numpy as np
 
 from starverse.model.events import Promised
 from starverse.scheduler import kernels as k
-from starverse.scheduler import later
+from starverse.scheduler import later, parts
 from starverse.scheduler.calendar import Slot, earliest
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Line, Request, whose
@@ -72,11 +72,17 @@ class Book:
             self.promise_again()
 
     def is_ready(self, promise: Promise) -> bool:
-        """Whether all promised cards are free now, and nobody else's before the promise is over."""
+        """Whether all promised cards are free now, and nobody else's before the promise is over; of a card
+        that a part is asked of, so much."""
         lot, space = promise.lot, self.space
-        return lot is not None and bool(
-            later.is_ready(space.node, space.slot, lot.nodes, lot.masks, promise.whose, promise.to_ms)
-        )
+        if lot is None:
+            return False
+        part = self.line.requests[self.line.stands[promise.job].number].part
+        whose = promise.whose, promise.to_ms
+        if part:  # others may have the rest of its card
+            args = space.node, space.card, space.slot, lot.nodes, lot.masks, part
+            return bool(parts.is_ready(*args, *whose))
+        return bool(later.is_ready(space.node, space.slot, lot.nodes, lot.masks, *whose))
 
     def touched(self, loosened: Ints | None) -> list[Promise]:
         """The promises on these nodes."""

@@ -10,6 +10,7 @@ from starverse.money.lease import lease_for
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
 from starverse.scheduler import kernels as k
+from starverse.scheduler import parts
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import Slot, place
 from starverse.scheduler.heads import Heads
@@ -124,6 +125,9 @@ class Cycle:
                 space.node, space.card, space.slot, space.stock, self.line.fields, self.line.needs,
                 proven.lack[:count], self.now_ms, loosened,
             )  # fmt: skip
+            if proven.parted:
+                proven.lack[list(proven.parted)] = 0
+                proven.parted.clear()
         proven.changes = space.changes
         if proven.loosened != self.view.limits.loosened:
             proven.loosened = self.view.limits.loosened
@@ -212,7 +216,8 @@ class Cycle:
                 self.book.pushed.append(promise.whose)
             paid = self._pay(job, request, request.least) if may else None
             if paid:
-                self._give(job, stand.tenant, promise.lot, self.now_ms + request.length_ms, 0, paid)
+                lot = Lot(promise.lot.nodes, promise.lot.masks, request.part)
+                self._give(job, stand.tenant, lot, self.now_ms + request.length_ms, 0, paid)
         self.space.claim(promise.lot, promise.at_ms, promise.to_ms, promise.whose)
 
     def _start(self, job: str, number: int, tenant: int) -> bool:
@@ -230,10 +235,15 @@ class Cycle:
         until_ms = self.now_ms + request.length_ms
         need = self.line.needs[number] if request.need else NOTHING_ELSE
         room = np.empty(space.size, np.int64)
-        args = space.node, space.card, space.slot, space.stock, need
-        total = k.room(*args, space.size, request.member, until_ms, request.below, room)
+        args = space.node, space.card, space.slot, space.stock, need, space.size
+        if request.shares:
+            total = parts.room(*args, request.part, until_ms, request.below, room)
+        else:
+            total = k.room(*args, request.member, until_ms, request.below, room)
         if total < request.least:
             self.proven.lack[number] = request.least - total
+            if request.shares:
+                self.proven.parted.add(number)
             return False
         want = min(most, total)
         if limits.cuts(request):
@@ -253,6 +263,11 @@ class Cycle:
         paid = self._pay(job, request, want)
         if paid is None:
             return True
+        if request.shares:
+            node, mix = chosen.nodes.item(), self.view.mix(self.kind)
+            lot = self.proven.packings.lot(space, request, node, until_ms, mix)
+            self._give(job, tenant, lot, until_ms, request.below, paid)
+            return True
         members = paid[0] // (request.member * CARD)
         if members < want:
             chosen = self._seek(job, request, room, members)
@@ -265,8 +280,11 @@ class Cycle:
 
     def _seek(self, job: str, request: Request, room: k.Ints, want: int) -> Chosen | None:
         """The nodes for so many members: about those the job had, if it ran before."""
-        before = self.line.before.get(job)
+        before = None if request.shares else self.line.before.get(job)
         chosen = swap(self.space, room, want, request, before) if before else None
+        if chosen is None and (request.packs or request.part):
+            until_ms, mix = self.now_ms + request.length_ms, self.view.mix(self.kind)
+            return self.proven.packings.seek(self.space, request, room, until_ms, mix)
         return chosen or place(self.space, room, want, request)
 
     def _start_inside(self, job: str, number: int, tenant: int, most: int) -> bool:
@@ -284,9 +302,9 @@ class Cycle:
             return self._bar(number, tenant, 0)
         paid = self._pay(job, request, int(chosen.members.sum()))
         if paid:
-            chosen = seek(room, paid[0] // (request.member * CARD))
+            chosen = seek(room, paid[0] // request.member_milli)
             assert chosen, "fewer members fit where more do"
-            lot = booking.pick(chosen.nodes, chosen.members * request.member)
+            lot = booking.pick(request, chosen.nodes, chosen.members)
             until_ms = min(self.now_ms + request.length_ms, booking.next_ms(self.now_ms))
             self._give(job, tenant, lot, until_ms, request.below, paid)
         return True
@@ -320,7 +338,7 @@ class Cycle:
         terms = self.view.terms
         money = self.view.accounts.get(WALLET + spec.tenant, 0) - self.spent.get(spec.tenant, 0)
         for members in (want, request.least):
-            milli_cards = members * request.member * CARD
+            milli_cards = members * request.member_milli
             lease_ms, hold = lease_for(money, spec.price, milli_cards, terms)
             if lease_ms:
                 if hold:
@@ -376,6 +394,4 @@ class Cycle:
         spec = self.view.jobs[job].spec
         may = self.view.limits.members(spec.tenant, request) >= request.least
         money = self.view.accounts.get(WALLET + spec.tenant, 0) - self.spent.get(spec.tenant, 0)
-        return may and bool(
-            lease_for(money, spec.price, request.least * request.member * CARD, self.view.terms)[0]
-        )
+        return may and bool(lease_for(money, spec.price, request.milli_cards, self.view.terms)[0])

@@ -63,7 +63,7 @@ def evict(
     so many are looked at as are needed for a place by the request's rule; of those, only the ones that stand
     on that place leave.
     """
-    ripe = []
+    ripe: list[tuple[int, str, Lot]] = []
     next_ms = int(NEVER)
     for run, lot in victims:
         if now_ms - run.placed_ms < MIN_RUN_MS:
@@ -74,7 +74,15 @@ def evict(
     ripe.sort(key=lambda each: each[:2])
     owner = np.full((space.size, space.card.shape[2]), _NOBODYS, np.int64)
     _mark_free(space.node, owner)
-    for number, (_, _, lot) in enumerate(ripe, 1):
+    numbers = {lot: number for number, (_, _, lot) in enumerate(ripe, 1)}
+    if request.part:
+        args = numbers, request.part, until_ms, request.below
+        shared = space.parts.make_room(space.node, space.card, space.slot, *args)
+        if shared:
+            runs = tuple(ripe[number - 1][1] for number in shared[1])
+            return Eviction(runs, Lot(shared[0].nodes, shared[0].masks))
+    whole = ((lot, number) for lot, number in numbers.items() if not lot.milli)
+    for lot, number in (*whole, *space.parts.leaving(numbers)):
         _mark(space.node, owner, lot.nodes, lot.masks, number)
     _unmark_claimed(space.slot, until_ms, request.below, owner)
     room = np.empty(space.size, np.int64)
@@ -96,7 +104,9 @@ def evict(
     masks = np.zeros_like(chosen.nodes)
     leaves = np.zeros(len(ripe) + 1, np.int64)
     _pick(owner, chosen.nodes, chosen.members * request.member, masks, leaves)
-    runs = tuple(ripe[number - 1][1] for number in np.flatnonzero(leaves).tolist() if number)
+    leaving = [number for number in np.flatnonzero(leaves).tolist() if number]
+    others = {numbers[other] for number in leaving for other in space.parts.of(ripe[number - 1][2])}
+    runs = tuple(ripe[number - 1][1] for number in sorted({*leaving, *others}))
     return Eviction(runs, Lot(chosen.nodes, masks)) if runs else InVain(1, space.freed, next_ms)
 
 

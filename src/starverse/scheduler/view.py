@@ -10,6 +10,7 @@ from starverse.money.lease import LeaseTerms
 from starverse.scheduler.bookings import Booking
 from starverse.scheduler.limits import Limits
 from starverse.scheduler.line import Line
+from starverse.scheduler.placement.mix import NOTHING_KNOWN, Asked, Mix
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.shares import Shares
 from starverse.scheduler.space import Lot, Space
@@ -65,11 +66,18 @@ class View:
         self.yielding: dict[str, dict[str, tuple[Running, Lot]]] = {}
         """The runs that give way to better classes, with their cards, by kind of card and name."""
         self.bookings: dict[str, Booking] = {}
+        self.asked: dict[str, Asked] = {}
+        """What was asked for so far, by kind of card."""
         self.depth = PROMISES
         self.stirred = True
         self.nodes: Mapping[str, Node] = {}
         self.wholes: dict[str, Whole] = {}
         """What all nodes of a kind could hold, as far as anybody has asked; forgotten when a node changes."""
+
+    def mix(self, kind: str) -> Mix:
+        """The requests to expect for cards of a kind."""
+        asked = self.asked.get(kind)
+        return asked.mix if asked else NOTHING_KNOWN
 
     def waiting(self, kind: str) -> int:
         """How many jobs wait for cards of a kind."""
