@@ -11,6 +11,7 @@ from starverse.model.job import Shape
 from starverse.model.reservation import say_time
 from starverse.model.units import CARD, format_cards
 from starverse.scheduler import kernels as k
+from starverse.scheduler import parts
 from starverse.scheduler.bookings import Booking
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import Ints
@@ -313,8 +314,12 @@ def _power_causes(limits: Limits, space: Space, request: Request, room: Ints) ->
 def _room(space: Space, request: Request, now_ms: int) -> Ints:
     room = np.zeros(space.size, np.int64)
     need = np.array(request.need, np.int64) if request.need else NOTHING_ELSE
-    args = space.node, space.card, space.slot, space.stock, need, space.size, request.member
-    k.room(*args, now_ms + request.length_ms, request.below, room)
+    args = space.node, space.card, space.slot, space.stock, need, space.size
+    span = now_ms + request.length_ms, request.below
+    if request.shares:
+        parts.room(*args, request.part, *span, room)
+    else:
+        k.room(*args, request.member, *span, room)
     return room
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from starverse.model.allocation import Share
 from starverse.model.events import LayoutSet
 from starverse.scheduler import kernels as k
+from starverse.scheduler import parts
 from starverse.scheduler.kernels import NEVER, Ints
 from starverse.scheduler.parts import Parts
 from starverse.scheduler.topology import Topology
@@ -140,6 +141,11 @@ class Space:
     def free(self) -> int:
         """Free cards on nodes that take new runs."""
         return int(self.node[k.COUNT].sum())
+
+    @property
+    def most_left(self) -> int:
+        """The most milli-cards of one card that can be had now, whoever has claims on it."""
+        return int(parts.most_left(self.node, self.card, self.slot, self.size, 0, 0))
 
     def used_on(self, node: str) -> int:
         """The cards of a node that runs have, as a bit set."""
