@@ -248,7 +248,11 @@ class _Bill:
             self.paid_to_ms = posting.to_ms
             self.card_ms += posting.card_ms
         if posting.kind == "credit":
-            assert amounts["wallet"] > 0 or not self.price or posting.to_ms - posting.from_ms < 1_000
+            assert (
+                amounts["wallet"] > 0
+                or posting.to_ms - posting.from_ms < 1_000
+                or not cost(self.price, self.milli_cards, posting.to_ms - posting.from_ms)
+            )
             self.credited += amounts["wallet"]
 
     def close(self, end: ev.RunEnded) -> None:

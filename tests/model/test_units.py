@@ -193,7 +193,7 @@ def test_parts_are_of_one_card_and_to_the_milli_card(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("milli_cards", "text"),
-    [(8_000, "8"), (250, "0.25"), (1_500, "1.5"), (0, "0"), (30_000_001, "30000.001")],
+    [(8_000, "8"), (250, "0.25"), (1_500, "1.5"), (0, "0"), (30_001, "30.001")],
 )
 def test_cards_are_written_as_people_do(milli_cards: int, text: str) -> None:
     assert format_cards(milli_cards) == text

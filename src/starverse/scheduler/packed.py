@@ -11,7 +11,7 @@ from starverse.scheduler.kernels import FREE, HEALTHY, LEFT, OPEN, Ints
 from starverse.scheduler.line import Request
 from starverse.scheduler.placement import Chosen, mix
 from starverse.scheduler.placement.packing import Packer, Room
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
 
 
 class Packing:
@@ -68,7 +68,10 @@ class Packings:
             args = request.part, until_ms, request.below
             node = parts.shared(space.node, space.card, space.slot, order, room, *args)
             if node < 0:
-                return place(space, room, 1, request)
+                whole = np.empty(space.size, np.int64)
+                arrays = space.node, space.card, space.slot, space.stock
+                k.room(*arrays, NOTHING_ELSE, space.size, 1, until_ms, request.below, whole)
+                return place(space, np.where(room > 0, whole, 0), 1, request)
         return Chosen(np.array((node,), np.int64), np.ones(1, np.int64))
 
     def lot(self, space: Space, request: Request, node: int, until_ms: int, expected: mix.Mix) -> Lot:
