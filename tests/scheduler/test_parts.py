@@ -176,6 +176,18 @@ def test_a_part_yields_beside_one_that_does_not_and_no_whole_card_is_expected_of
     assert asks(scene, "part=500", 5) == "stays:n0.0 part:n0.0"
 
 
+def test_a_part_that_only_a_limit_keeps_waiting_starts_when_the_limit_is_gone() -> None:
+    scene = Scene(".")
+    scene.tell(ev.QuotaSet("ann", guaranteed=1_000))
+    asks(scene, "a=500@bob/30")
+    scene.tell(ev.LicencesSet("cad", 0))
+    asks(scene, "b=700 c=500/600", licences=(("cad", 1),))
+    assert has(scene) == "a:n0.0"
+    scene.tell(ev.LicencesSet("cad", 1))
+    scene.decide()
+    assert has(scene) == "a:n0.0 c:n0.0"
+
+
 # -- limits -----------------------------------------------------------------------------------------------
 
 

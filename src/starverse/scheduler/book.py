@@ -85,7 +85,8 @@ class Book:
         return bool(later.is_ready(space.node, space.slot, lot.nodes, lot.masks, *whose))
 
     def touched(self, loosened: Ints | None) -> list[Promise]:
-        """The promises on these nodes."""
+        """The promises on these nodes, and all to jobs that want a part of a card: what they were promised is
+        in nobody's way but their own, so they may start beside others whenever a limit lets them."""
         promises = self.view.promises
         if not promises:
             return []
@@ -94,7 +95,9 @@ class Book:
         found = np.empty(len(promises), np.int64)
         masks = np.full_like(loosened, -1)
         count = later.claimants(self.space.slot, loosened, masks, 0, int(k.NEVER), found)
-        return [promises[self.view.promised[number]] for number in found[:count].tolist()]
+        touched = [promises[self.view.promised[number]] for number in found[:count].tolist()]
+        parts = [promises[job] for job in self.line.parts if job in promises]
+        return list({promise.job: promise for promise in (*touched, *parts)}.values()) if parts else touched
 
     def in_order(self, count: int) -> list[Promise]:
         """The first so many that wait with a promise, by rank and order, settled ones left out."""

@@ -212,7 +212,7 @@ class Cycle:
         if job not in self.book.settled and self.book.is_ready(promise):
             request = self.line.requests[stand.number]  # it is late: who comes after it is later as well
             may = self.book.allows(job, request, promise.lot)
-            if not may:  # they are kept for it no longer
+            if not may and self.space.is_free(promise.lot):  # they are kept for it no longer
                 self.book.pushed.append(promise.whose)
             paid = self._pay(job, request, request.least) if may else None
             if paid:

@@ -99,6 +99,8 @@ class Line:
         self.stands: dict[str, Stand] = {}
         self.before: dict[str, Lot] = {}
         """The cards that a job had which ran before."""
+        self.parts: dict[str, None] = {}
+        """The jobs that want a part of a card."""
         self.owed = Owed()
         self.count: Ints = np.zeros(16, np.int64)
         """How many jobs each class has."""
@@ -124,6 +126,8 @@ class Line:
             queue = queues[tenant] = deque()
         put(queue, order, job)
         self.stands[job] = Stand(number, tenant, order)
+        if self.requests[number].part:
+            self.parts[job] = None
         if not spec.reservation and spec.cards_min:  # the booking is the promise; no card, none to keep
             self.owed.add(self.requests[number].rank, tenant, order, job)
 
@@ -131,6 +135,7 @@ class Line:
         """A job waits no more."""
         stand = self.stands.pop(job)
         self.before.pop(job, None)
+        self.parts.pop(job, None)
         number = stand.number
         queues = self.queues[number]
         queue = queues[stand.tenant]

@@ -117,7 +117,10 @@ def _of_cards(view: View, spec: JobSpec, sight: Sight, promised_ms: int) -> Iter
     free = sight.cards()
     if request.part:
         what = f"It needs {format_cards(request.part)} of one {spec.kind} card"
-        there = f"at most {format_cards(sight.most_left())} of one is free"
+        most = view.spaces[spec.kind].most_left
+        there = f"at most {format_cards(most)} of one is free"
+        if sight.most_left() < min(most, request.part):
+            there += ", kept for promised or reserved starts"
     else:
         what = f"It needs {_counted(need, f'{spec.kind} card')} at once"
         there = f"{free} {'is' if free == 1 else 'are'} free"

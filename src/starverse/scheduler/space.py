@@ -263,6 +263,10 @@ class Space:
         self.forget(lot, whose)
         self.touch(lot)
 
+    def is_free(self, lot: Lot) -> bool:
+        """Whether no run has any of these cards, and all are healthy and on open nodes."""
+        return not (lot.masks & ~self.node[k.FREE, lot.nodes]).any()
+
     def is_broken(self, lot: Lot) -> bool:
         """Whether a card of a claim is on a closed node or is not healthy."""
         is_closed = self.node[k.OPEN, lot.nodes] == 0
