@@ -13,6 +13,7 @@ from starverse.model.job import JOB_LIFE, JobSpec, Phase
 from starverse.model.units import CARD
 from starverse.money.meter import cost, hold_for
 from starverse.scheduler.decide import decide
+from starverse.scheduler.kernels import LEFT
 from starverse.scheduler.reasons import why_waiting
 from starverse.scheduler.space import Space
 
@@ -31,19 +32,32 @@ def of_the_state(state: State) -> None:
 
 def cards_are_where_they_are_said_to_be(state: State) -> None:
     used: dict[str, int] = defaultdict(int)
+    held: dict[tuple[str, int], list[int]] = defaultdict(list)
     for run in state.runs.values():
         for share in run.shares:
-            assert not used[share.node] & share.mask, f"a card of {share.node} is used twice"
             used[share.node] |= share.mask
+            for card in share.cards:
+                held[share.node, card].append(share.milli or CARD)
+    for (node, card), parts in held.items():
+        assert sum(parts) <= CARD, f"card {card} of {node} is used twice"
     free: dict[str, int] = defaultdict(int)
     for name, node in state.nodes.items():
         space = state.spaces[node.kind]
         healthy = (1 << node.cards) - 1 & ~node.broken
         assert space.used_on(name) == used[name]
+        left = [CARD - sum(held[name, card]) if min(held[name, card], default=CARD) < CARD else 0
+                for card in range(node.cards)]  # fmt: skip
+        there = (left_on(space, name) + [0] * node.cards)[: node.cards]  # no room is made for a broken card
+        assert there == left, f"what is left of the shared cards of {name}"
         assert space.free_on(name) == healthy & ~used[name]
         is_closed = node.cordoned or node.lost or node.rests_until_ms > state.now_ms
         free[node.kind] += 0 if is_closed else (healthy & ~used[name]).bit_count()
     assert all(space.free == free[kind] for kind, space in state.spaces.items())
+
+
+def left_on(space: Space, node: str) -> list[int]:
+    """The milli-cards that nobody has, card by card: 0 where runs do not share it."""
+    return [left for row in space.rows[node] for left in space.card[LEFT, row].tolist()]
 
 
 def every_job_is_in_one_place(state: State) -> None:
@@ -153,7 +167,7 @@ class Auditor:
         self.specs: dict[str, JobSpec] = {}
         self.runs: dict[str, _Bill] = {}
         self.accounts: dict[str, int] = defaultdict(int)
-        self.cards: dict[tuple[str, int], str] = {}
+        self.cards: dict[tuple[str, int], dict[str, int]] = defaultdict(dict)
 
     def __call__(self, cluster: Cluster) -> None:
         rows = cluster.book.rows
@@ -171,14 +185,10 @@ class Auditor:
                 self.specs[spec.job] = spec
             case ev.RunPlaced(run=run, job=job, shares=shares):
                 assert run not in self.runs, f"the run id {run} was used before"
-                assert (
-                    self.specs[job].cards_min
-                    <= sum(s.count for s in shares) * CARD
-                    <= self.specs[job].cards_max
-                )
-                self.runs[run] = _Bill(
-                    self.specs[job].price, sum(s.count for s in shares) * CARD, heard_ms, event.lease_until_ms
-                )
+                spec = self.specs[job]
+                milli_cards = sum(share.count * (share.milli or CARD) for share in shares)
+                assert spec.cards_min <= milli_cards <= spec.cards_max
+                self.runs[run] = _Bill(spec.price, milli_cards, heard_ms, event.lease_until_ms)
                 self._occupy(run, shares)
             case ev.LeaseRenewed(run=run, until_ms=until_ms):
                 self.runs[run].renew(heard_ms, until_ms)
@@ -187,7 +197,8 @@ class Auditor:
                 self.runs[run].started_ms = max(happened_ms, self.runs[run].placed_ms)
             case ev.RunEnded(run=run):
                 self.runs[run].close(event)
-                self.cards = {card: user for card, user in self.cards.items() if user != run}
+                for there in self.cards.values():
+                    there.pop(run, None)
             case ev.Posted():
                 self._post(event)
 
@@ -202,8 +213,9 @@ class Auditor:
     def _occupy(self, run: str, shares: tuple[Any, ...]) -> None:
         for share in shares:
             for card in share.cards:
-                assert (share.node, card) not in self.cards, f"card {card} of {share.node} has two runs"
-                self.cards[share.node, card] = run
+                there = self.cards[share.node, card]
+                there[run] = share.milli or CARD
+                assert sum(there.values()) <= CARD, f"card {card} of {share.node} is given twice: {there}"
 
     def _post(self, posting: ev.Posted) -> None:
         assert sum(amount for _, amount in posting.lines) == 0
@@ -244,7 +256,11 @@ class _Bill:
             self.paid_to_ms = posting.to_ms
             self.card_ms += posting.card_ms
         if posting.kind == "credit":
-            assert amounts["wallet"] > 0 or not self.price or posting.to_ms - posting.from_ms < 1_000
+            assert (
+                amounts["wallet"] > 0
+                or posting.to_ms - posting.from_ms < 1_000
+                or not cost(self.price, self.milli_cards, posting.to_ms - posting.from_ms)
+            )
             self.credited += amounts["wallet"]
 
     def close(self, end: ev.RunEnded) -> None:

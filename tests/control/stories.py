@@ -83,11 +83,12 @@ PRIORITIES: list[dict[str, Any]] = [{}, {}, {"priority": "preemptible"}, {"prior
 def _spec(chance: Random, job: str, cards: dict[str, int]) -> JobSpec:
     kind = chance.choice(sorted(cards))
     low = min(chance.choice([1, 1, 1, 2, 3, 8, 25]), cards[kind])
+    part, more = chance.choice([0, 0, 0, 250, 400, 1]), chance.choice([0, 0, 2, 9])
     return JobSpec(
         job,
         chance.choice(TENANTS),
-        low * CARD,
-        (low + chance.choice([0, 0, 2, 9])) * CARD,
+        part or low * CARD,
+        part or (low + more) * CARD,
         kind,
         price=chance.choice([0, 1_850_000, 3_600_000, 1_234_567, 99_999_999]),
         time_limit_ms=chance.choice([7 * 24 * 60, 7 * 24 * 60, 2]) * MINUTE_MS,

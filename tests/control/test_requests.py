@@ -63,7 +63,7 @@ REFUSED: list[tuple[str, rq.Request, str]] = [
     ("a job of nobody", rq.SubmitJob(spec(tenant="eve")), "no wallet of tenant eve"),
     ("no cards", rq.SubmitJob(spec(cards_min=0, cards_max=0)), "0 to 0 milli-cards"),
     ("cards below nothing", rq.SubmitJob(spec(cards_min=-CARD)), "-1000 to 1000"),
-    ("half a card", rq.SubmitJob(spec(cards_min=CARD, cards_max=CARD + 500)), "part of a card"),
+    ("half a card", rq.SubmitJob(spec(cards_min=CARD, cards_max=CARD + 500)), "no whole ones"),
     ("a range upside down", rq.SubmitJob(spec(cards_min=2 * CARD, cards_max=CARD)), "2000 to 1000"),
     ("more cards than any cluster has", rq.SubmitJob(spec(cards_max=CARDS_MAX * CARD + CARD)), "milli-cards"),
     ("a job that is paid for running", rq.SubmitJob(spec(price=-1)), "negative price"),

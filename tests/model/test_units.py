@@ -17,8 +17,10 @@ from starverse.model.units import (
     SECOND_MS,
     TIME_LIMIT_MAX_MS,
     YUAN,
+    format_cards,
     format_duration,
     format_yuan,
+    in_cards,
     parse_cards,
     parse_duration_ms,
 )
@@ -175,6 +177,29 @@ def test_cards_are_a_number_or_a_range(text: str, least: int, most: int) -> None
 
 
 @pytest.mark.parametrize(
+    ("text", "milli_cards"), [("0.25", 250), (".5", 500), ("0.999", 999), ("0.001", 1), (" 0.3000 ", 300)]
+)
+def test_less_than_a_card_is_a_part_of_one(text: str, milli_cards: int) -> None:
+    assert parse_cards(text) == (milli_cards, milli_cards)
+    assert parse_cards(format_cards(milli_cards)) == (milli_cards, milli_cards)
+    assert in_cards(milli_cards) * CARD == milli_cards
+
+
+@pytest.mark.parametrize("text", ["1.5", "0.25:1", "0.0001", "0.000", "0.", "1.0", "1e-1", "-0.5", "nan"])
+def test_parts_are_of_one_card_and_to_the_milli_card(text: str) -> None:
+    with pytest.raises(BadInput, match=r"0\.25 for a part of one card"):
+        parse_cards(text)
+
+
+@pytest.mark.parametrize(
+    ("milli_cards", "text"),
+    [(8_000, "8"), (250, "0.25"), (1_500, "1.5"), (0, "0"), (30_001, "30.001")],
+)
+def test_cards_are_written_as_people_do(milli_cards: int, text: str) -> None:
+    assert format_cards(milli_cards) == text
+
+
+@pytest.mark.parametrize(
     ("text", "says"),
     [
         *((text, "") for text in [*NONSENSE, ":", "1:", ":1", "1:2:3", "1 : 2", "a:b", "4\n5", "\x1b[31m4"]),
@@ -203,7 +228,8 @@ def test_a_range_of_cards_comes_back_as_it_was(one: int, other: int) -> None:
 def test_any_text_is_a_number_of_cards_or_bad_input(text: str) -> None:
     try:
         least, most = parse_cards(text)
-        assert CARD <= least <= most <= CARDS_MAX * CARD
+        assert least >= CARD or least == most > 0
+        assert least <= most <= CARDS_MAX * CARD
     except BadInput as refusal:
         reads_well(refusal)
 

@@ -62,7 +62,8 @@ class Checker:
         self.heard = 0
         self.nodes: dict[str, Node] = {}
         self.jobs: dict[str, Job] = {}
-        self.cards: dict[tuple[str, int], str] = {}
+        self.cards: dict[tuple[str, int], dict[str, int]] = {}
+        """The milli-cards that each run has of a card."""
         self.runs: dict[str, tuple[str, int]] = {}
         self.promises: dict[str, Promise] = {}
         self.excused = 0
@@ -114,7 +115,7 @@ class Checker:
         job = self.jobs[event.job]
         spec = job.spec
         assert job.waits, f"{event.job} does not wait"
-        count = 0
+        milli = 0
         members: dict[str, int] = {}
         for share in event.shares:
             node = self.nodes[share.node]
@@ -124,13 +125,16 @@ class Checker:
             for card in share.cards:
                 assert card < node.cards, f"{share.node} has no card {card}"
                 assert card not in node.broken, f"card {card} of {share.node} is broken"
-                assert (share.node, card) not in self.cards, f"card {card} of {share.node} has two jobs"
-                self.cards[share.node, card] = event.run
-                count += 1
+                there = self.cards.setdefault((share.node, card), {})
+                there[event.run] = share.milli or 1000
+                whose = sorted(there)
+                assert sum(there.values()) <= 1000, f"card {card} of {share.node} is given twice: {whose}"
+                milli += share.milli or 1000
             members[share.node] = members.get(share.node, 0) + len(share.cards)
-        assert spec.cards_min <= count * 1000 <= spec.cards_max, f"{event.job} has {count} cards"
+        assert spec.cards_min <= milli <= spec.cards_max, f"{event.job} has {milli} milli-cards"
         for name, cards in members.items():
-            assert cards * 1000 % spec.shape.member == 0, f"a member of {event.job} is cut in two on {name}"
+            in_two = spec.cards_min >= 1000 and cards * 1000 % spec.shape.member
+            assert not in_two, f"a member of {event.job} is cut in two on {name}"
         if spec.shape.require == "rack":
             assert len({self.nodes[name].place for name in members}) == 1, f"{event.job} lies in two racks"
         promise = self.promises.pop(event.job, None)
@@ -148,7 +152,8 @@ class Checker:
         name, since_ms = self.runs.pop(event.run)
         job = self.jobs[name]
         job.ran_ms += now_ms - since_ms
-        self.cards = {card: run for card, run in self.cards.items() if run != event.run}
+        for there in self.cards.values():
+            there.pop(event.run, None)
 
     def job_requeued(self, event: ev.JobRequeued, now_ms: int) -> None:
         job = self.jobs[event.job]

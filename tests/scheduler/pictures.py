@@ -102,10 +102,12 @@ class Scene:
         price: int = 0,
         **shape: Any,
     ) -> "Scene":
-        """A job is submitted; `member` in cards, everything else of its shape as it is."""
+        """A job is submitted; `member` in cards, everything else of its shape as it is; with `cards` 0, it
+        asks for `milli` of one card."""
+        milli = shape.pop("milli", cards * CARD)
         shape["member"] = shape.get("member", 1) * CARD
         spec = JobSpec(
-            job, tenant, cards * CARD, (most or cards) * CARD, kind, price, round(minutes * MINUTE_MS),
+            job, tenant, milli, max(most * CARD, milli), kind, price, round(minutes * MINUTE_MS),
             priority=priority, shape=Shape(**shape),
         )  # fmt: skip
         self.tell(ev.JobSubmitted(spec))

@@ -34,6 +34,15 @@ class AnyDay(RuleBasedStateMachine):
         )  # fmt: skip
         self.scene.decide()
 
+    @rule(
+        milli=st.sampled_from([1, 250, 250, 400, 500, 999]), minutes=st.sampled_from([5, 20, 21, 60]),
+        tenant=TENANTS, priority=CLASSES,
+    )  # fmt: skip
+    def ask_for_a_part(self, milli: int, minutes: int, tenant: str, priority: str) -> None:
+        self.jobs += 1
+        self.scene.ask(f"j{self.jobs}", 0, 0, minutes, tenant, priority=priority, milli=milli)
+        self.scene.decide()
+
     @rule(minutes=st.sampled_from([1, 4, 5, 15, 40]))
     def wait(self, minutes: int) -> None:
         self.scene.at(self.scene.minute + minutes)

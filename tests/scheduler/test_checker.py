@@ -33,11 +33,11 @@ def promised(name: str, at_ms: int, *cards: int) -> ev.StartsPromised:
 ON_A, ON_B = Share.of("a", [0]), Share.of("b", [0])
 
 WRONG = [
-    ("has two jobs", (job("1"), job("2"), placed("1", ON_A), placed("2", ON_A))),
+    ("is given twice", (job("1"), job("2"), placed("1", ON_A), placed("2", ON_A))),
     ("cordoned", (job("1"), ev.NodeCordoned("a"), placed("1", ON_A))),
     ("lost", (job("1"), ev.NodeLost("a", 1), placed("1", ON_A))),
     ("broken", (job("1"), ev.CardHealthChanged("a", 0, False), placed("1", ON_A))),
-    ("has 1 cards", (job("1", 2), placed("1", ON_A))),
+    ("has 1000 milli-cards", (job("1", 2), placed("1", ON_A))),
     ("cut in two", (job("1", 2, member=2 * CARD), placed("1", ON_A, ON_B))),
     ("two racks", (job("1", 2, require="rack"), placed("1", ON_A, ON_B))),
     ("does not wait", (job("1"), placed("1", ON_A), placed("1", ON_B))),

@@ -26,6 +26,25 @@ def test_a_job_is_submitted_and_runs(place: Place, ann: Actor) -> None:
     assert place.engine.alive[f"{job.job}.0"].work.snapshot == snapshot
 
 
+@pytest.mark.parametrize("cards", [0.25, "0.25"])
+def test_a_job_may_have_a_part_of_a_card_and_pays_for_that(
+    place: Place, ann: Actor, cards: float | str
+) -> None:
+    ask = replace(ECHO, cards=cards)
+    preview = submitting.preview(place.platform, ann, ask)
+    assert (preview.cards_min, preview.cards_max, preview.starts_now) == (0.25, 0.25, True)
+    assert preview.per_hour_min * 4 == preview.price
+    first, second = (submitting.submit(place.platform, ann, ask, "") for _ in range(2))
+    assert first.cards_min == 0.25
+    for job in (first, second):
+        place.reach(job.job, "running")
+    shares = [place.engine.alive[f"{job.job}.0"].shares for job in (first, second)]
+    assert shares[0] == shares[1]
+    assert [run.cards for run in jobs.runs(place.platform, ann, first.job)] == [0.25]
+    whole = submitting.preview(place.platform, ann, replace(ECHO, cards=2.0))
+    assert (whole.cards_min, whole.cards_free, whole.starts_now) == (2, 1, False)
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -36,6 +55,8 @@ def test_a_job_is_submitted_and_runs(place: Place, ann: Actor) -> None:
         ({"cards": 10**30}, "So many cards cannot be had."),
         ({"cards": "many"}, "'many' is not a number of cards."),
         ({"cards": "4:2"}, "Write the smaller number first."),
+        ({"cards": 1.5}, "'1.5' is not a number of cards. Write 2, 1:8 for an elastic job, or 0.25"),
+        ({"cards": float("nan")}, "'nan' is not a number of cards."),
         ({"kind": "abacus"}, "This cluster has no 'abacus' cards. It has: cpu."),
         ({"command": ()}, "There is no command to run."),
         ({"command": ("",)}, "There is no command to run."),

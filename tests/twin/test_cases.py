@@ -147,7 +147,7 @@ WRONG = [
     ('[cluster]\nnodes = [{name = "n", place = "r"}]', "cluster.nodes[1].place: 'r' names no domains."),
     ('[cluster]\nlevels = "r"\nnodes = [{name = "n", place = "{1}"}]', "has no range number 1"),
     (NODES + "[tenants.ann]\nquota = 8", "tenants.ann.quota: this key is not known."),
-    (NODES + "[tenants.ann]\nborrow_max = -1", "tenants.ann.borrow_max: '-1' is no whole number from 0"),
+    (NODES + "[tenants.ann]\nborrow_max = -1", "tenants.ann.borrow_max: '-1' is no number of 0 or more"),
     (NODES + '[budgets]\nrow = "much"', "budgets.row: 'much' is no number of 0 or more."),
     (NODES + '[[reservations]]\nname = "b"', "reservations[1].from: both times must be said."),
     (JOB + 'reservation = "b"', "jobs: j runs in 'b', which is not here."),

@@ -68,7 +68,9 @@ def charges_to_midnight(run: Run, until_ms: int) -> Iterator[ev.Posted]:
 
 
 def _meter(run: Run, from_ms: int, to_ms: int) -> ledger.Meter:
-    return (to_ms - from_ms) * run.milli_cards // CARD, from_ms, to_ms
+    """What a run used between two moments: whole card-milliseconds, so that all its parts add up."""
+    used = [(at_ms - run.started_ms) * run.milli_cards // CARD for at_ms in (from_ms, to_ms)]
+    return used[1] - used[0], from_ms, to_ms
 
 
 def settled(run: Run, ended_ms: int) -> ev.Posted | None:

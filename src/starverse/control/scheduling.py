@@ -1,11 +1,12 @@
 """The scheduler's view, kept up to date by the folds: spaces, lines, shares and promises."""
 
 from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
 
-from starverse.model.allocation import Share, card_count
-from starverse.model.events import LayoutSet, Promised, QuotaSet, ReservationMade
+from starverse.control.truth import Truth
+from starverse.model.allocation import Share, milli_cards
+from starverse.model.events import Promised, QuotaSet, ReservationMade
 from starverse.model.job import JobSpec
 from starverse.model.units import CARD
 from starverse.money.lease import LeaseTerms
@@ -14,20 +15,22 @@ from starverse.scheduler.kept import KEPT, Kept
 from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, whose
 from starverse.scheduler.migrate import NODES_MOST
+from starverse.scheduler.placement.mix import Asked, ask_of
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.quotas import Quota
 from starverse.scheduler.space import Lot, Space
-from starverse.scheduler.view import Promise, View, Waiting
+from starverse.scheduler.view import Promise, View
 
 
 class Scheduling:
     """What the next decision needs, mutable, owned by the state; all of it follows from the state's truth."""
 
-    def __init__(
-        self, jobs: Mapping[str, Waiting], accounts: Mapping[str, int], terms: LeaseTerms, layout: LayoutSet
-    ) -> None:
-        self.view = View(jobs, accounts, terms)
-        self.layout = layout
+    def __init__(self, truth: Truth, terms: LeaseTerms) -> None:
+        self.view = View(truth.jobs, truth.accounts, terms)
+        self.view.nodes = truth.nodes
+        self.view.shares.load(truth.used, truth.used_step)
+        self.view.asked.update({kind: Asked.load(seen) for kind, seen in truth.asked.items()})
+        self.layout = truth.layout
         self._runs: dict[str, tuple[Space, Lot, int, int]] = {}
         """Where each run is: its space, its cards, its tenant's number and its milli-cards."""
         self.turns: list[tuple[int, int, str]] = []
@@ -38,6 +41,11 @@ class Scheduling:
         """Whether a booking may have lost cards, or get some back."""
         self._absent: dict[str, Space] = {}
         """Of kinds that jobs wait for and no node has."""
+
+    def save(self, truth: Truth) -> None:
+        """Write down what was used and asked for, for a snapshot."""
+        truth.used, truth.used_step = self.view.shares.saved()
+        truth.asked = {kind: asked.saved() for kind, asked in self.view.asked.items()}
 
     def node(
         self,
@@ -78,6 +86,13 @@ class Scheduling:
         spec = self.view.jobs[name].spec
         if spec.kind in self.view.spaces:
             self.view.lines[spec.kind].before[name] = self.view.spaces[spec.kind].lot(shares)
+
+    def asked(self, spec: JobSpec) -> None:
+        """A job was asked for: more like it are to be expected."""
+        asked = self.view.asked.get(spec.kind)
+        if asked is None:
+            asked = self.view.asked[spec.kind] = Asked()
+        asked.add(ask_of(spec))
 
     def leave(self, name: str) -> None:
         """A job waits no more, and what was promised to it is void."""
@@ -207,12 +222,12 @@ class Scheduling:
         space = view.spaces[spec.kind]
         lot = space.lot(shares)
         space.take(lot, ends_ms)
-        milli_cards = card_count(shares) * CARD
+        held = milli_cards(shares)
         tenant = view.shares.of(spec.tenant)
-        view.shares.add(tenant, milli_cards)
-        self._runs[run] = space, lot, tenant, milli_cards
+        view.shares.add(tenant, held)
+        self._runs[run] = space, lot, tenant, held
         view.limits.take(run, Charge(spec.tenant, spec.shape, space, lot))
-        return milli_cards
+        return held
 
     def run_begins(self, run: Running, spec: JobSpec) -> None:
         """This run gives way to better classes, or changes its size, if it is of that sort."""
@@ -220,7 +235,7 @@ class Scheduling:
             self.view.yielding.setdefault(spec.kind, {})[run.run] = run, self._runs[run.run][1]
         if spec.cards_max > spec.cards_min and not spec.reservation:
             self.view.elastic.setdefault(spec.kind, {})[run.run] = run, self._runs[run.run][1]
-        is_small = len(run.shares) <= NODES_MOST and spec.priority != "reserved"
+        is_small = len(run.shares) <= NODES_MOST and spec.priority != "reserved" and spec.cards_min >= CARD
         if is_small and not spec.reservation and not spec.stays:
             self.view.small.setdefault(spec.kind, {})[run.run] = run, self._runs[run.run][1]
 
@@ -246,7 +261,7 @@ class Scheduling:
 
     def run_ended(self, run: str, ran_ms: int) -> None:
         """A run has its cards no more, after so long."""
-        space, lot, tenant, milli_cards = self._runs.pop(run)
+        space, lot, tenant, held = self._runs.pop(run)
         view = self.view
         for of_sort in (view.yielding, view.elastic, view.small):
             for kind, runs in of_sort.items():
@@ -257,6 +272,6 @@ class Scheduling:
         self.view.limits.give(run)
         self.doubtful = bool(self.view.bookings)
         shares = self.view.shares
-        shares.add(tenant, -milli_cards)
-        shares.use(tenant, milli_cards * ran_ms)
+        shares.add(tenant, -held)
+        shares.use(tenant, held * ran_ms)
         self.view.stirred = True

@@ -38,9 +38,8 @@ class State:
         self.resting: list[tuple[int, str]] = []
         """When which node has rested, a heap; some no longer rest."""
         self.paused: dict[str, dict[str, None]] = {}
-        self.scheduling = Scheduling(self.jobs, self.accounts, terms or LeaseTerms(), truth.layout)
+        self.scheduling = Scheduling(truth, terms or LeaseTerms())
         self.view = self.scheduling.view
-        self.view.nodes = truth.nodes
         self.gate = Gate(truth.jobs, truth.ended)
         self.view.lacks, self.view.full = self.gate.lacks, self.gate.full
         self.spaces = self.view.spaces
@@ -54,7 +53,6 @@ class State:
             self._open_or_close(node)
             if node.rests_until_ms > self.now_ms:
                 heappush(self.resting, (node.rests_until_ms, node.node))
-        self.scheduling.view.shares.load(truth.used, truth.used_step)
         self._agreed.load()
         for run in truth.runs.values():
             job = truth.jobs[run.job]
@@ -82,7 +80,7 @@ class State:
 
     def snapshot(self) -> bytes:
         """The same bytes for the same fold."""
-        self.truth.used, self.truth.used_step = self.view.shares.saved()
+        self.scheduling.save(self.truth)
         return msgspec.json.encode(self.truth)
 
     def apply(self, event: Any, heard_ms: int) -> None:
@@ -186,6 +184,7 @@ class State:
         truth.submitted += 1
         job = self.jobs[name] = Job(spec, truth.submitted, not_before_ms=spec.earliest_start_ms)
         self.gate.count(job)
+        self.scheduling.asked(spec)
         self._enqueue(name, job)
 
     def _JobStopAsked(self, event: ev.JobStopAsked) -> None:

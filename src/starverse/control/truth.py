@@ -5,6 +5,7 @@ from msgspec import UNSET, Struct, UnsetType
 from starverse.model import events as ev
 from starverse.model.allocation import Share
 from starverse.model.job import JobSpec, Outcome, Phase
+from starverse.scheduler.placement.mix import Seen
 
 
 class Node(Struct, gc=False):
@@ -110,6 +111,7 @@ class Truth(Struct):
     """The milli-cards that reservations lack."""
     reserved: int = 0
     """How many reservations there ever were."""
+    asked: dict[str, Seen] = {}
     used: dict[str, int] = {}
     used_step: int = 0
     ended: dict[str, Ended] = {}

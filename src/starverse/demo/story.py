@@ -129,7 +129,9 @@ class Story:
 
     def _kill_worker(self, client: Client, step: sc.Metric) -> int:
         """Kill the last rank of the run; which that was."""
-        cards = next(run.cards for run in client.runs(step.run.rpartition(".")[0]) if run.run == step.run)
+        cards = next(
+            int(run.cards) for run in client.runs(step.run.rpartition(".")[0]) if run.run == step.run
+        )
         with Client(self.api, self.operator) as operator:
             self.worker_killed_ms, self.worker_killed_in = _now_ms(), step.run
             operator.inject_fault(step.run, cards - 1)

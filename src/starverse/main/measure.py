@@ -12,7 +12,7 @@ from starverse.model.errors import BadInput
 BENCHES = {
     "spine": "the loop, the journal, the API and the start of the main job",
     "scheduler": "decisions on 3,750 nodes, and how good they are on the traces",
-    "openb": "the packing of shared cards alone, beside FGD",
+    "openb": "the packing of shared cards by `decide`, beside FGD",
 }
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from starverse.model.units import CARD
+
 
 class Share(Struct, frozen=True, gc=False, array_like=True):
     """Cards of one node: `mask` is a bit set of their indices on the node. With `milli`, so many milli-cards
@@ -30,5 +32,10 @@ class Share(Struct, frozen=True, gc=False, array_like=True):
 
 
 def card_count(shares: Iterable[Share]) -> int:
-    """Whole cards in an allocation."""
+    """Cards in an allocation, those it has a part of included."""
     return sum(share.mask.bit_count() for share in shares)
+
+
+def milli_cards(shares: Iterable[Share]) -> int:
+    """Milli-cards in an allocation: of a shared card only its own part."""
+    return sum(share.mask.bit_count() * (share.milli or CARD) for share in shares)

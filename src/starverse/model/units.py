@@ -24,6 +24,9 @@ DURATION_MAX_MS = 100 * 366 * DAY_MS
 
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?", re.ASCII)
 
+_PART = re.compile(r"0?\.(?=0*[1-9])(\d{1,3})0*", re.ASCII)
+"""A part of one card, to the milli-card."""
+
 
 def parse_duration_ms(text: str) -> int:
     """Milliseconds of a duration such as `90s`, `1h30m`, `2d` or `3600` (seconds).
@@ -65,16 +68,21 @@ def format_yuan(micro_yuan: int, places: int = 4) -> str:
 
 
 def parse_cards(text: str) -> tuple[int, int]:
-    """Milli-cards (least, most) of `4` or `2:8`.
+    """Milli-cards (least, most) of `4`, of `2:8`, or of a part of one card: `0.25`.
 
-    Raises BadInput for zero, negative, huge, or non-numeric counts, or when the least exceeds the most.
+    Raises BadInput for zero, negative, huge, or non-numeric counts, for parts beside whole cards, or when the
+    least exceeds the most.
     """
+    fraction = _PART.fullmatch(text.strip())
+    if fraction:
+        return (int(fraction[1].ljust(3, "0")),) * 2
     low, colon, high = text.strip().partition(":")
     counts = []
     for part in (low, high) if colon else (low, low):
         if not (part.isascii() and part.isdigit()):
             raise BadInput(
-                f"'{_shown(text)}' is not a number of cards.", "Write 2, or 1:8 for an elastic job."
+                f"'{_shown(text)}' is not a number of cards.",
+                "Write 2, 1:8 for an elastic job, or 0.25 for a part of one card (up to 0.999).",
             )
         count = int(part) if len(part) <= 9 else CARDS_MAX + 1
         if not 1 <= count <= CARDS_MAX:
@@ -86,6 +94,17 @@ def parse_cards(text: str) -> tuple[int, int]:
             "Write the smaller number first.",
         )
     return counts[0] * CARD, counts[1] * CARD
+
+
+def format_cards(milli_cards: int) -> str:
+    """A number of cards as a person says it: `8`, `0.25`."""
+    whole, rest = divmod(milli_cards, CARD)
+    return f"{whole}.{rest:03d}".rstrip("0") if rest else str(whole)
+
+
+def in_cards(milli_cards: int) -> int | float:
+    """Cards as a number: whole where they are, `0.25` for a part of one."""
+    return milli_cards / CARD if milli_cards % CARD else milli_cards // CARD
 
 
 def _shown(text: str) -> str:

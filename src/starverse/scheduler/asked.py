@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from starverse.model.errors import BadInput
 from starverse.model.job import JobSpec, Shape
-from starverse.model.units import CARD, CARDS_MAX, TIME_LIMIT_MAX_MS
+from starverse.model.units import CARD, CARDS_MAX, TIME_LIMIT_MAX_MS, format_cards
 from starverse.scheduler.line import request_of
 from starverse.scheduler.space import Space
 from starverse.scheduler.view import View
@@ -56,8 +56,11 @@ def _check_numbers(spec: JobSpec) -> None:
         cards = f"{spec.cards_min} to {spec.cards_max} milli-cards"
         remedy = f"Ask for 1 to {CARDS_MAX:,} cards, the fewest first."
         raise BadInput(f"Job {spec.job} asks for {cards}.", remedy)
-    if spec.cards_min % CARD or spec.cards_max % CARD:
-        raise BadInput(f"Job {spec.job} asks for a part of a card; only whole ones can be had.")
+    is_part = spec.cards_min == spec.cards_max < CARD
+    if (spec.cards_min % CARD or spec.cards_max % CARD) and not is_part:
+        cards = " to ".join(map(format_cards, sorted({spec.cards_min, spec.cards_max})))
+        remedy = "Ask for whole cards, or for a part of one, such as 0.25."
+        raise BadInput(f"Job {spec.job} asks for {cards} cards, which are no whole ones.", remedy)
     if spec.price < 0 or spec.retries < 0 or not 0 < spec.time_limit_ms <= TIME_LIMIT_MAX_MS:
         raise BadInput(f"Job {spec.job} has a negative price, too few retries, no time or too much.")
     if not 0 <= spec.earliest_start_ms <= LATEST_MS:
@@ -85,7 +88,12 @@ def check_shape(spec: JobSpec, levels: Sequence[str]) -> None:
     if any(type(amount) is not int or not 0 <= amount <= AMOUNT_MAX for amount in amounts):
         raise BadInput(f"Job {spec.job} has an amount in its shape that is out of bounds.")
     member = shape.member
-    if not member or member % CARD:
+    if spec.cards_min < CARD:  # a part of one card is one member
+        if member not in (CARD, spec.cards_min):
+            what = f"Job {spec.job} asks for a part of a card and for members of {member} milli-cards."
+            raise BadInput(what, "Leave out the member.")
+        member = spec.cards_min
+    elif not member or member % CARD:
         raise BadInput(f"A member of {member} milli-cards cannot be had.", "Give it whole cards.")
     if spec.cards_min % member or spec.cards_max % member:
         low, high = spec.cards_min // CARD, spec.cards_max // CARD
@@ -96,12 +104,14 @@ def check_shape(spec: JobSpec, levels: Sequence[str]) -> None:
     for level in (shape.require, shape.prefer, shape.apart_level, *(part.level for part in parts)):
         if level and level not in names:
             raise BadInput(f"This cluster has no level {level[:64]!r}.", f"It has: {', '.join(names)}.")
+    if spec.cards_min < CARD and shape.slices:
+        raise BadInput(f"Job {spec.job} asks for slices of a part of one card.", "Leave out the slices.")
     _check_slices(spec, names)
     for part in shape.spread:
         if part.milli_cards < member:
-            most = part.milli_cards // CARD
-            what = f"A member of {member // CARD} does not fit into {most} in one {part.level}."
-            raise BadInput(what, f"Allow {member // CARD} or more.")
+            size, most = format_cards(member), format_cards(part.milli_cards)
+            what = f"A member of {size} does not fit into {most} in one {part.level}."
+            raise BadInput(what, f"Allow {size} or more.")
 
 
 def _check_slices(spec: JobSpec, names: Sequence[str]) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from starverse.model.events import Promised
 from starverse.scheduler import kernels as k
-from starverse.scheduler import later
+from starverse.scheduler import later, parts
 from starverse.scheduler.calendar import Slot, earliest
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Line, Request, whose
@@ -72,14 +72,21 @@ class Book:
             self.promise_again()
 
     def is_ready(self, promise: Promise) -> bool:
-        """Whether all promised cards are free now, and nobody else's before the promise is over."""
+        """Whether all promised cards are free now, and nobody else's before the promise is over; of a card
+        that a part is asked of, so much."""
         lot, space = promise.lot, self.space
-        return lot is not None and bool(
-            later.is_ready(space.node, space.slot, lot.nodes, lot.masks, promise.whose, promise.to_ms)
-        )
+        if lot is None:
+            return False
+        part = self.line.requests[self.line.stands[promise.job].number].part
+        whose = promise.whose, promise.to_ms
+        if part:  # others may have the rest of its card
+            args = space.node, space.card, space.slot, lot.nodes, lot.masks, part
+            return bool(parts.is_ready(*args, *whose))
+        return bool(later.is_ready(space.node, space.slot, lot.nodes, lot.masks, *whose))
 
     def touched(self, loosened: Ints | None) -> list[Promise]:
-        """The promises on these nodes."""
+        """The promises on these nodes, and all to jobs that want a part of a card: what they were promised is
+        in nobody's way but their own, so they may start beside others whenever a limit lets them."""
         promises = self.view.promises
         if not promises:
             return []
@@ -88,7 +95,9 @@ class Book:
         found = np.empty(len(promises), np.int64)
         masks = np.full_like(loosened, -1)
         count = later.claimants(self.space.slot, loosened, masks, 0, int(k.NEVER), found)
-        return [promises[self.view.promised[number]] for number in found[:count].tolist()]
+        touched = [promises[self.view.promised[number]] for number in found[:count].tolist()]
+        parts = [promises[job] for job in self.line.parts if job in promises]
+        return list({promise.job: promise for promise in (*touched, *parts)}.values()) if parts else touched
 
     def in_order(self, count: int) -> list[Promise]:
         """The first so many that wait with a promise, by rank and order, settled ones left out."""

@@ -65,7 +65,7 @@ class Booking:
         window = self.window(now_ms)
         if window is None or not window[0] <= now_ms < window[1] - least_ms:
             return room
-        members = np.bitwise_count(space.node[k.FREE, lot.nodes] & lot.masks).astype(np.int64)
+        members = np.bitwise_count(self._free(request, lot.nodes) & lot.masks).astype(np.int64)
         members //= request.member
         for resource, amount in enumerate(request.need):
             if amount:
@@ -73,12 +73,26 @@ class Booking:
         room[lot.nodes] = members
         return room
 
-    def pick(self, nodes: Ints, counts: Ints) -> Lot:
-        """So many of its free cards on each of these nodes."""
+    def _free(self, request: Request, nodes: Ints) -> Ints:
+        """The free cards of nodes, and for a part of one those that have so much left."""
+        node, card = self.space.node, self.space.card
+        free: Ints = node[k.FREE, nodes]
+        if request.part:
+            left = card[k.LEFT, nodes] >= request.part
+            there = np.where(node[k.OPEN, nodes] != 0, node[k.HEALTHY, nodes], 0)
+            free |= (left << np.arange(card.shape[2])).sum(axis=1) & there
+        return free
+
+    def pick(self, request: Request, nodes: Ints, members: Ints) -> Lot:
+        """The cards for so many members on each of these nodes; for a part, one that is shared already."""
         masks = dict(zip(self.lot.nodes.tolist(), self.lot.masks.tolist(), strict=True))
-        free = self.space.node[k.FREE, nodes].tolist()
-        rows = zip(nodes.tolist(), free, counts.tolist(), strict=True)
-        return Lot(nodes, np.array([lowest(masks[row] & mask, count) for row, mask, count in rows], np.int64))
+        free = self._free(request, nodes)
+        if request.part:
+            shared = free & ~self.space.node[k.FREE, nodes]
+            free = np.where(shared & masks[nodes.item()], shared, free)
+        rows = zip(nodes.tolist(), free.tolist(), (members * request.member).tolist(), strict=True)
+        picked = [lowest(masks[row] & mask, count) for row, mask, count in rows]
+        return Lot(nodes, np.array(picked, np.int64), request.part)
 
 
 def lowest(mask: int, count: int) -> int:

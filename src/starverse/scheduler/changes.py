@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from starverse.model.job import JobSpec
-from starverse.model.units import CARD, MINUTE_MS, format_duration
+from starverse.model.units import CARD, MINUTE_MS, format_cards, format_duration
 from starverse.scheduler.line import Request, request_of
 from starverse.scheduler.sight import Sight
 from starverse.scheduler.view import View
@@ -37,6 +37,12 @@ def smallest(view: View, spec: JobSpec, sight: Sight, can_pay: Callable[[int], b
 def _count(spec: JobSpec, sight: Sight, view: View) -> Iterator[Change]:
     """The most cards with which it would start."""
     request = sight.request
+    if request.part:
+        most = sight.most_left()
+        if 0 < most < request.part and sight.fits(replace(request, part=most)):
+            text = f"It would start now with {format_cards(most)} of a card."
+            yield Change(1 - most / request.part, text, most)
+        return
     grain = lcm(*(members for _, members in request.rule.slices))
     low, high = 0, min(request.least - 1, int(sight.room(request).sum())) // grain
     while low < high:

@@ -5,11 +5,9 @@ from heapq import heapify, heappop, heapreplace
 
 import numpy as np
 
-from starverse.model.units import CARD
-from starverse.money.lease import lease_for
-from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
 from starverse.scheduler import kernels as k
+from starverse.scheduler import parts
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import place
 from starverse.scheduler.heads import Heads
@@ -20,6 +18,7 @@ from starverse.scheduler.migrate import clear
 from starverse.scheduler.moves import Moves
 from starverse.scheduler.placement import Chosen
 from starverse.scheduler.plan import NOTHING, Evict, Memo, Place, Plan, Proven, Unpaid
+from starverse.scheduler.purse import Paid, Purse
 from starverse.scheduler.repair import swap
 from starverse.scheduler.resize import grow
 from starverse.scheduler.room import make_room
@@ -36,7 +35,7 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
     given is used up; go on with the one returned.
     """
     plans = []
-    spent: dict[str, int] = {}
+    purse = Purse(view)
     moves = Moves(view, now_ms)
     shed(moves)
     for kind, line in view.lines.items():
@@ -46,7 +45,7 @@ def decide(view: View, memo: Memo, now_ms: int) -> tuple[Plan, Memo]:
         proven = memo.get(kind)
         if proven is None:
             proven = memo[kind] = Proven()
-        cycle = Cycle(view, kind, space, line, proven, spent, moves)
+        cycle = Cycle(view, kind, space, line, proven, purse, moves)
         is_alone = len(line.stands) == 1 and not view.promises and not view.kept
         plan = cycle.run_alone() if is_alone else cycle.run()
         if plan is not NOTHING:
@@ -83,7 +82,7 @@ class Cycle:
         space: Space,
         line: Line,
         proven: Proven,
-        spent: dict[str, int],
+        purse: Purse,
         moves: Moves,
     ) -> None:
         self.view = view
@@ -97,8 +96,7 @@ class Cycle:
         self.places: list[Place] = []
         self.unpaid: list[Unpaid] = []
         self.evictions: list[Evict] = []
-        self.spent = spent
-        """What each tenant's wallet gives in this plan, for all kinds of card together."""
+        self.purse = purse
         self.barred: set[tuple[int, int]] = set()
         """Classes, and tenants whose jobs of the class a limit keeps from starting now."""
         self.heads = Heads(line, view.shares, self.book.settled, self.barred)
@@ -114,10 +112,10 @@ class Cycle:
         book.promise_next()
         if self.view.yielding or self.view.elastic:
             self.evictions = make_room(
-                self.view, self.kind, self.space, self.line, self.proven, book, self.moves, self._can_pay
+                self.view, self.kind, self.space, self.line, self.proven, book, self.moves, self.purse.pays
             )
         if self.view.small.get(self.kind) and (book.promises or self.view.order.get(self.kind)):
-            clear(self.view, self.kind, self.space, self.line, book, self.moves, self._can_pay)
+            clear(self.view, self.kind, self.space, self.line, book, self.moves, self.purse.pays)
         book.close()
         for kept in laid_aside:
             kept.claim()
@@ -148,6 +146,9 @@ class Cycle:
                 space.node, space.card, space.slot, space.stock, self.line.fields, self.line.needs,
                 proven.lack[:count], self.now_ms, loosened,
             )  # fmt: skip
+            if proven.parted:
+                proven.lack[list(proven.parted)] = 0
+                proven.parted.clear()
         proven.changes = space.changes
         if proven.loosened != self.view.limits.loosened:
             proven.loosened = self.view.limits.loosened
@@ -232,11 +233,13 @@ class Cycle:
         if job not in self.book.settled and self.book.is_ready(promise):
             request = self.line.requests[stand.number]  # it is late: who comes after it is later as well
             may = self.book.allows(job, request, promise.lot)
-            if not may and not self._is_awaited(promise):  # they are kept for it no longer
+            gone = self.space.is_free(promise.lot) and not self._is_awaited(promise)
+            if not may and gone:  # they are kept for it no longer
                 self.book.pushed.append(promise.whose)
             paid = self._pay(job, request, request.least) if may else None
             if paid:
-                self._give(job, stand.tenant, promise.lot, self.now_ms + request.length_ms, 0, paid)
+                lot = Lot(promise.lot.nodes, promise.lot.masks, request.part)
+                self._give(job, stand.tenant, lot, self.now_ms + request.length_ms, 0, paid)
         self.space.claim(promise.lot, promise.at_ms, promise.to_ms, promise.whose)
 
     def _start_kept(self) -> list[Kept]:
@@ -255,7 +258,7 @@ class Cycle:
             request = self.line.requests[stand.number]
             cards = int(np.bitwise_count(kept.lot.masks).sum())
             can_start = not (kept.lot.masks & ~self.space.node[k.FREE, kept.lot.nodes]).any()
-            can_start = can_start and self._can_pay(job, request, cards // request.member)
+            can_start = can_start and self.purse.pays(job, request, cards // request.member)
             if can_start and self.book.allows(job, request, kept.lot):
                 paid = self._pay(job, request, cards // request.member)
                 assert paid, "it can pay"
@@ -278,10 +281,15 @@ class Cycle:
         until_ms = self.now_ms + request.length_ms
         need = self.line.needs[number] if request.need else NOTHING_ELSE
         room = np.empty(space.size, np.int64)
-        args = space.node, space.card, space.slot, space.stock, need
-        total = k.room(*args, space.size, request.member, until_ms, request.below, room)
+        args = space.node, space.card, space.slot, space.stock, need, space.size
+        if request.shares:
+            total = parts.room(*args, request.part, until_ms, request.below, room)
+        else:
+            total = k.room(*args, request.member, until_ms, request.below, room)
         if total < request.least:
             self.proven.lack[number] = request.least - total
+            if request.shares:
+                self.proven.parted.add(number)
             return False
         want = min(most, total)
         if limits.cuts(request):
@@ -301,7 +309,12 @@ class Cycle:
         paid = self._pay(job, request, want)
         if paid is None:
             return True
-        members = paid[0] // (request.member * CARD)
+        if request.shares:
+            node, mix = chosen.nodes.item(), self.view.mix(self.kind)
+            lot = self.proven.packings.lot(space, request, node, until_ms, mix)
+            self._give(job, tenant, lot, until_ms, request.below, paid)
+            return True
+        members = paid.milli_cards // request.member_milli
         if members < want:
             chosen = self._seek(job, request, room, members)
             assert chosen, "fewer members fit where more do"
@@ -313,8 +326,11 @@ class Cycle:
 
     def _seek(self, job: str, request: Request, room: k.Ints, want: int) -> Chosen | None:
         """The nodes for so many members: about those the job had, if it ran before."""
-        before = self.line.before.get(job)
+        before = None if request.shares else self.line.before.get(job)
         chosen = swap(self.space, room, want, request, before) if before else None
+        if chosen is None and (request.packs or request.part):
+            until_ms, mix = self.now_ms + request.length_ms, self.view.mix(self.kind)
+            return self.proven.packings.seek(self.space, request, room, until_ms, mix)
         return chosen or place(self.space, room, want, request)
 
     def _start_inside(self, job: str, number: int, tenant: int, most: int) -> bool:
@@ -332,9 +348,9 @@ class Cycle:
             return self._bar(number, tenant, 0)
         paid = self._pay(job, request, int(chosen.members.sum()))
         if paid:
-            chosen = seek(room, paid[0] // (request.member * CARD))
+            chosen = seek(room, paid.milli_cards // request.member_milli)
             assert chosen, "fewer members fit where more do"
-            lot = booking.pick(chosen.nodes, chosen.members * request.member)
+            lot = booking.pick(request, chosen.nodes, chosen.members)
             until_ms = min(self.now_ms + request.length_ms, booking.next_ms(self.now_ms))
             self._give(job, tenant, lot, until_ms, request.below, paid)
         return True
@@ -348,35 +364,26 @@ class Cycle:
         self.proven.limited.add(number)
         return False
 
-    def _give(
-        self, job: str, tenant: int, lot: Lot, until_ms: int, below: int, paid: tuple[int, int, int]
-    ) -> None:
+    def _give(self, job: str, tenant: int, lot: Lot, until_ms: int, below: int, paid: Paid) -> None:
         """Give cards to a job; whoever was promised some of them and is not minded is promised others."""
-        milli_cards, lease_ms, hold = paid
         self.book.take(lot, until_ms)
         if self.view.promises:
             self.book.pushed += self.book.behind(lot, self.now_ms, until_ms, below)
         self.book.settled.add(job)
         spec = self.view.jobs[job].spec
         self.view.limits.attempt(Charge(spec.tenant, spec.shape, self.space, lot))
-        self.book.share(tenant, milli_cards)
-        self.places.append(Place(job, self.space.shares(lot), milli_cards, lease_ms, hold))
+        self.book.share(tenant, paid.milli_cards)
+        self.places.append(Place(job, self.space.shares(lot), *paid))
 
-    def _pay(self, job: str, request: Request, want: int) -> tuple[int, int, int] | None:
-        """(milli-cards, lease, hold) that the wallet pays for; None, and the job passed over, if it can't."""
-        spec = self.view.jobs[job].spec
-        terms = self.view.terms
-        money = self.view.accounts.get(WALLET + spec.tenant, 0) - self.spent.get(spec.tenant, 0)
-        for members in (want, request.least):
-            milli_cards = members * request.member * CARD
-            lease_ms, hold = lease_for(money, spec.price, milli_cards, terms)
-            if lease_ms:
-                if hold:
-                    self.spent[spec.tenant] = self.spent.get(spec.tenant, 0) + hold
-                return milli_cards, lease_ms, hold
-        self.unpaid.append(Unpaid(job, hold_for(spec.price, spec.cards_min, terms.least_ms), money))
-        self.book.settled.add(job)
-        return None
+    def _pay(self, job: str, request: Request, want: int) -> Paid | None:
+        """Have the wallet pay for so many members or the least; the job is passed over where it can't."""
+        paid = self.purse.pay(job, request, want)
+        if paid is None:
+            spec = self.view.jobs[job].spec
+            needs = hold_for(spec.price, spec.cards_min, self.view.terms.least_ms)
+            self.unpaid.append(Unpaid(job, needs, self.purse.has(spec.tenant)))
+            self.book.settled.add(job)
+        return paid
 
     def _is_awaited(self, promise: Promise) -> bool:
         """Whether somebody who gives way leaves a node of a promise whose time has not come: what is no card
@@ -386,11 +393,3 @@ class Cycle:
         there = set(promise.lot.nodes.tolist())
         runs = self.view.yielding.get(self.kind, {}).values()
         return any(run.stop_why and not there.isdisjoint(lot.nodes.tolist()) for run, lot in runs)
-
-    def _can_pay(self, job: str, request: Request, members: int = 0) -> bool:
-        """Whether money and limits allow so many members, or the least."""
-        spec = self.view.jobs[job].spec
-        members = members or request.least
-        may = self.view.limits.members(spec.tenant, request) >= members
-        money = self.view.accounts.get(WALLET + spec.tenant, 0) - self.spent.get(spec.tenant, 0)
-        return may and bool(lease_for(money, spec.price, members * request.member * CARD, self.view.terms)[0])

@@ -20,8 +20,9 @@ OPEN, HEALTHY, USED, FREE, COUNT, SOONEST, BOOKED = range(7)
 """Of a node: takes new runs; bit sets of cards: healthy, used, free on an open node; how many are free; the
 earliest claim on a free card; whether a reservation stands in a slot."""
 
-ENDS, CLAIMED = range(2)
-"""Of a card: when the run on it ends at the latest (0 without one); when the earliest claim on it begins."""
+ENDS, CLAIMED, LEFT = range(3)
+"""Of a card: when the runs on it end at the latest (0 without one); when the earliest claim on it begins; the
+milli-cards that nobody has of one that runs share (0 of any other)."""
 
 FROM, TO, MASK, WHOSE = range(4)
 

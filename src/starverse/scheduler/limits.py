@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from starverse.model.job import Shape
 from starverse.model.reservation import say_time
-from starverse.model.units import CARD
+from starverse.model.units import CARD, format_cards
 from starverse.scheduler import kernels as k
+from starverse.scheduler import parts
 from starverse.scheduler.bookings import Booking
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import Ints
@@ -40,7 +41,7 @@ class Charge(NamedTuple):
     @property
     def milli_cards(self) -> int:
         """How many milli-cards it has."""
-        return int(self.cards.sum()) * CARD
+        return int(self.cards.sum()) * (self.lot.milli or CARD)
 
 
 class Limits:
@@ -79,7 +80,7 @@ class Limits:
         self.loosened += 1
         self.power.set(feed, milliwatts)
         for run in self.runs.values():
-            self.power.add(run.space, run.lot.nodes, run.cards, 1)
+            self.power.add(run.space, run.lot, 1)
 
     # -- asking them --------------------------------------------------------------------------------------
 
@@ -90,7 +91,7 @@ class Limits:
                 return 0
         if not self.quotas.places:
             return request.most
-        return min(request.most, self.quotas.available(tenant) // (request.member * CARD))
+        return min(request.most, self.quotas.available(tenant) // max(request.member_milli, 1))
 
     def cuts(self, request: Request) -> bool:
         """Whether it matters for a request beside its own needs which nodes it is given."""
@@ -130,7 +131,7 @@ class Limits:
     def allows(self, space: Space, tenant: str, request: Request, lot: Lot) -> bool:
         """Whether a request may have these very cards now, be they free or not."""
         charge = Charge(tenant, request.shape, space, lot)
-        members = charge.cards // request.member
+        members = charge.cards // max(request.member, 1)
         for resource, amount in enumerate(request.need):
             if amount and (space.stock[resource, lot.nodes] < amount * members).any():
                 return False
@@ -172,7 +173,7 @@ class Limits:
         if self.quotas.places:
             self.quotas.add(tenant, sign * charge.milli_cards)
         if self.power.budgets:
-            self.power.add(space, lot.nodes, charge.cards, sign)
+            self.power.add(space, lot, sign)
         for name, count in shape.licences:
             self.lent[name] = self.lent.get(name, 0) + sign * count
         if shape.milli_cpu or shape.memory_mb or shape.needs:
@@ -191,7 +192,7 @@ class Limits:
         return {
             feed: [
                 name for name, run in self.runs.items()
-                if feed in self.power.draws(run.space, run.lot.nodes, run.cards)
+                if feed in self.power.draws(run.space, run.lot.nodes, run.cards, run.lot.milli)
             ]
             for feed in feeds
         }  # fmt: skip
@@ -258,13 +259,15 @@ def causes(
 def _quota_causes(limits: Limits, tenant: str, request: Request) -> list[tuple[str, str]]:
     if not limits.quotas.places:
         return []
-    left = limits.quotas.available(tenant) // CARD
-    needs = request.least * request.member
-    if left >= needs:
+    left = limits.quotas.available(tenant)
+    if left >= request.milli_cards:
         return []
     place = limits.quotas.places[tenant]
-    has = f"{tenant} uses {place.used // CARD} cards and is guaranteed {place.nominal // CARD}"
-    return [("quota", f"It needs {needs} of its quota; {has}: {max(left, 0)} are left to it now.")]
+    needs, used, nominal = map(format_cards, (request.milli_cards, place.used, place.nominal))
+    has = f"{tenant} uses {used} cards and is guaranteed {nominal}"
+    return [
+        ("quota", f"It needs {needs} of its quota; {has}: {format_cards(max(left, 0))} are left to it now.")
+    ]
 
 
 def _licence_causes(limits: Limits, request: Request) -> list[tuple[str, str]]:
@@ -316,8 +319,12 @@ def _power_causes(limits: Limits, space: Space, request: Request, room: Ints) ->
 def _room(space: Space, request: Request, now_ms: int) -> Ints:
     room = np.zeros(space.size, np.int64)
     need = np.array(request.need, np.int64) if request.need else NOTHING_ELSE
-    args = space.node, space.card, space.slot, space.stock, need, space.size, request.member
-    k.room(*args, now_ms + request.length_ms, request.below, room)
+    args = space.node, space.card, space.slot, space.stock, need, space.size
+    span = now_ms + request.length_ms, request.below
+    if request.shares:
+        parts.room(*args, request.part, *span, room)
+    else:
+        k.room(*args, request.member, *span, room)
     return room
 
 

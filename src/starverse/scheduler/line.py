@@ -31,11 +31,28 @@ class Request(Struct, frozen=True, gc=False):
     need: tuple[int, ...] = ()
     inside: str = ""
     """The booking whose cards it takes, and no others."""
+    part: int = 0
+    """The milli-cards it asks for where that is less than a card; then `member` is one card."""
+
+    @property
+    def member_milli(self) -> int:
+        """The milli-cards of a member."""
+        return self.part or self.member * CARD
 
     @property
     def milli_cards(self) -> int:
         """The least it asks for."""
-        return self.least * self.member * CARD
+        return self.least * self.member_milli
+
+    @property
+    def shares(self) -> bool:
+        """Whether it needs no card of its own: only a part of one, or none at all."""
+        return self.part > 0 or not self.member
+
+    @property
+    def packs(self) -> bool:
+        """Whether it is one member with needs beside cards: it lies where least becomes unusable."""
+        return self.most == 1 and len(self.need) > 0
 
     @property
     def below(self) -> int:
@@ -67,8 +84,9 @@ class Line:
     """The waiting jobs of one kind, mutable, owned by the state.
 
     `requests[q]` is a class, `queues[q]` its jobs by tenant, `fields[:, q]` its member's cards, its
-    length, whose claims it minds and its least, for the kernels, `born[q]` the count of classes when it came:
-    a number is used again when its class is empty. `owed` holds the jobs that may lack a promise.
+    length, whose claims it minds and its least (0 where free cards alone do not say), for the kernels,
+    `born[q]` the count of classes when it came: a number is used again when its class is empty. `owed`
+    holds the jobs that may lack a promise.
     """
 
     def __init__(self) -> None:
@@ -81,6 +99,8 @@ class Line:
         self.stands: dict[str, Stand] = {}
         self.before: dict[str, Lot] = {}
         """The cards that a job had which ran before."""
+        self.parts: dict[str, None] = {}
+        """The jobs that want a part of a card."""
         self.owed = Owed()
         self.count: Ints = np.zeros(16, np.int64)
         """How many jobs each class has."""
@@ -106,13 +126,16 @@ class Line:
             queue = queues[tenant] = deque()
         put(queue, order, job)
         self.stands[job] = Stand(number, tenant, order)
-        if not spec.reservation:  # the booking is the promise
+        if self.requests[number].part:
+            self.parts[job] = None
+        if not spec.reservation and spec.cards_min:  # the booking is the promise; no card, none to keep
             self.owed.add(self.requests[number].rank, tenant, order, job)
 
     def remove(self, job: str) -> None:
         """A job waits no more."""
         stand = self.stands.pop(job)
         self.before.pop(job, None)
+        self.parts.pop(job, None)
         number = stand.number
         queues = self.queues[number]
         queue = queues[stand.tenant]
@@ -160,7 +183,8 @@ class Line:
             self.needs = np.pad(self.needs, ((0, 0), (0, wide - self.needs.shape[1])))
         self.needs[number] = 0
         self.needs[number, :wide] = request.need
-        self.fields[:, number] = request.member, request.length_ms, request.below, request.least
+        least = 0 if request.shares else request.least
+        self.fields[:, number] = max(request.member, 1), request.length_ms, request.below, least
         self.born[number] = self.births
         self._number[request] = number
         return number
@@ -187,8 +211,9 @@ class Line:
 def request_of(spec: JobSpec, left_ms: int, again: bool, space: Space) -> Request:
     """The class of a job. Raises ValueError for a level that is none."""
     shape = spec.shape
-    member = max(1, shape.member // CARD)
-    milli = member * CARD
+    part = spec.cards_min if spec.cards_min < CARD else 0
+    member = max(1, shape.member // CARD) if spec.cards_min else 0
+    milli = part or member * CARD
     level = space.topology.level
     rule = Rule(
         level(shape.require),
@@ -208,11 +233,12 @@ def request_of(spec: JobSpec, left_ms: int, again: bool, space: Space) -> Reques
     return Request(
         RANKS[spec.priority] - again,
         member,
-        spec.cards_min // milli,
-        spec.cards_max // milli,
+        spec.cards_min // milli if milli else 1,
+        spec.cards_max // milli if milli else 1,
         left_ms,
         shape,
         rule,
         need,
         spec.reservation,
+        part,
     )

@@ -1,7 +1,5 @@
 """Runs that leave for other cards: what their next runs are to have is kept for them, in one decision."""
 
-import numpy as np
-
 from starverse.money.lease import lease_for
 from starverse.money.ledger import WALLET
 from starverse.scheduler.bookings import lowest
@@ -71,7 +69,7 @@ class Moves:
     def power(self, space: Space, lot: Lot) -> None:
         """Count what these cards will draw, for the time of this decision."""
         self._powered.append((space, lot))
-        self.view.limits.power.add(space, lot.nodes, np.bitwise_count(lot.masks).astype(np.int64), 1)
+        self.view.limits.power.add(space, lot, 1)
 
     def lost_ms(self, run: Running) -> int:
         """What a run loses if it leaves now, in time of all its cards: what it did since its last
@@ -101,7 +99,7 @@ class Moves:
         for kept in self.kept.values():
             kept.forget()
         for space, lot in self._powered:
-            self.view.limits.power.add(space, lot.nodes, np.bitwise_count(lot.masks).astype(np.int64), -1)
+            self.view.limits.power.add(space, lot, -1)
         return tuple(self._why.values())
 
 

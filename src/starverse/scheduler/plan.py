@@ -8,6 +8,7 @@ from starverse.model.events import Promised
 from starverse.model.job import StopWhy
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Line
+from starverse.scheduler.packed import Packings
 from starverse.scheduler.preempt import InVain
 
 
@@ -76,6 +77,9 @@ class Proven:
         self.limited: set[int] = set()
         """The classes that lack members because of a limit: it says nothing once one has loosened."""
         self.loosened = 0
+        self.parted: set[int] = set()
+        """The classes that lack a part of a card: free cards do not say when there is one."""
+        self.packings = Packings()
 
     def fit(self, line: Line) -> None:
         """Make place for the classes that came since, and forget those whose numbers they have."""

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numba import njit
 
+from starverse.model.units import CARD
 from starverse.scheduler.kernels import Ints
-from starverse.scheduler.space import Space
+from starverse.scheduler.space import Lot, Space
 
 
 class Power:
@@ -37,14 +38,15 @@ class Power:
         self.drawn = dict.fromkeys(self.budgets, 0)
         self._known.clear()
 
-    def draws(self, space: Space, nodes: Ints, cards: Ints) -> dict[str, int]:
-        """What so many cards in use on these nodes draw from each feed with a budget."""
+    def draws(self, space: Space, nodes: Ints, cards: Ints, milli: int = 0) -> dict[str, int]:
+        """What so many cards in use on these nodes draw from each feed with a budget; with `milli`, so many
+        milli-cards of each."""
         draws: dict[str, int] = {}
         for row, count in zip(nodes.tolist(), cards.tolist(), strict=True):
             feeds, card_mw = self._nodes.get(space.names[row], ((), 0))
             for feed in feeds:
                 if feed in self.budgets:
-                    draws[feed] = draws.get(feed, 0) + card_mw * count
+                    draws[feed] = draws.get(feed, 0) + card_mw * count * (milli or CARD) // CARD
         return draws
 
     def per_card(self, space: Space, feed: str) -> Ints:
@@ -52,9 +54,10 @@ class Power:
         feeds, card_mw, names = self._of(space)
         return np.asarray(np.where((feeds == names.index(feed)).any(axis=0), card_mw, 0), np.int64)
 
-    def add(self, space: Space, nodes: Ints, cards: Ints, sign: int) -> None:
-        """So many cards there are in use now (1), or no more (-1)."""
-        for feed, milliwatts in self.draws(space, nodes, cards).items():
+    def add(self, space: Space, lot: Lot, sign: int) -> None:
+        """These cards are in use now (1), or no more (-1)."""
+        cards = np.bitwise_count(lot.masks).astype(np.int64)
+        for feed, milliwatts in self.draws(space, lot.nodes, cards, lot.milli).items():
             self.drawn[feed] += sign * milliwatts
 
     def allows(self, space: Space, nodes: Ints, cards: Ints) -> bool:

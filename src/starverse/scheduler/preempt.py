@@ -71,7 +71,7 @@ def evict(
     so many are looked at as are needed for a place by the request's rule; of those, only the ones leave that
     stand on that place, or there have what it needs beside cards. `shapes` tells what a run asked for.
     """
-    ripe = []
+    ripe: list[tuple[int, str, Lot]] = []
     leaving: list[tuple[Lot, Shape]] = []
     next_ms = int(NEVER)
     for run, lot in victims:
@@ -85,7 +85,15 @@ def evict(
     ripe.sort(key=lambda each: each[:2])
     owner = np.full((space.size, space.card.shape[2]), _NOBODYS, np.int64)
     _mark_free(space.node, owner)
-    for number, (_, _, lot) in enumerate(ripe, 1):
+    numbers = {lot: number for number, (_, _, lot) in enumerate(ripe, 1)}
+    if request.part and not request.need:
+        args = numbers, request.part, until_ms, request.below
+        shared = space.parts.make_room(space.node, space.card, space.slot, *args)
+        if shared:
+            runs = tuple(ripe[number - 1][1] for number in shared[1])
+            return Eviction(runs, Lot(shared[0].nodes, shared[0].masks))
+    whole = ((lot, number) for lot, number in numbers.items() if not lot.milli)
+    for lot, number in (*whole, *space.parts.leaving(numbers)):
         _mark(space.node, owner, lot.nodes, lot.masks, number)
     _unmark_claimed(space.slot, until_ms, request.below, owner)
     room = np.empty(space.size, np.int64)
@@ -116,10 +124,12 @@ def evict(
     _pick(owner, chosen.nodes, chosen.members * request.member, masks, leaves)
     if stock:
         stock.free(chosen, leaves, high)
-    runs = tuple(ripe[number - 1][1] for number in np.flatnonzero(leaves).tolist() if number)
-    if not runs:
-        return InVain(0 if stock else 1, space.freed, next_ms)
-    return Eviction(runs, Lot(chosen.nodes, masks))
+    leave = [number for number in np.flatnonzero(leaves).tolist() if number]
+    others = {numbers[other] for number in leave for other in space.parts.of(ripe[number - 1][2])}
+    runs = tuple(ripe[number - 1][1] for number in sorted({*leave, *others}))
+    return (
+        Eviction(runs, Lot(chosen.nodes, masks)) if runs else InVain(0 if stock else 1, space.freed, next_ms)
+    )
 
 
 class _Stock:
@@ -148,6 +158,7 @@ class _Stock:
             if space.stocks.get(name) in amounts:
                 amounts[space.stocks[name]] = amount
         members = np.bitwise_count(lot.masks).astype(np.int64) // max(shape.member // CARD, 1)
+        members = np.maximum(members, 1)  # one may need no card
         return np.outer(np.array(list(amounts.values()), np.int64), members)
 
     def cut(self, room: Ints, number: int) -> int:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from starverse.model.job import JobSpec
 from starverse.model.reservation import say_time
-from starverse.model.units import SECOND_MS, format_duration, format_yuan
+from starverse.model.units import SECOND_MS, format_cards, format_duration, format_yuan
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
 from starverse.scheduler import changes, limits
@@ -133,10 +133,17 @@ def _of_cards(view: View, spec: JobSpec, sight: Sight, promised_ms: int) -> Iter
     request = sight.request
     need = request.least * request.member
     free = sight.cards()
-    parts = [f"{free} {'is' if free == 1 else 'are'} free", *_others(view, spec, sight)]
-    block = _block(sight)
-    text = f"It needs {_counted(need, f'{spec.kind} card')} at once; {', '.join(parts)}{block}."
-    yield Cause("cards", text)
+    if request.part:
+        what = f"It needs {format_cards(request.part)} of one {spec.kind} card"
+        most = view.spaces[spec.kind].most_left
+        there = f"at most {format_cards(most)} of one is free"
+        if sight.most_left() < min(most, request.part):
+            there += ", kept for promised or reserved starts"
+    else:
+        what = f"It needs {_counted(need, f'{spec.kind} card')} at once"
+        there = f"{free} {'is' if free == 1 else 'are'} free"
+    rest = ", ".join([there, *_others(view, spec, sight)])
+    yield Cause("cards", f"{what}; {rest}{_block(sight)}.")
     if free >= need and not sight.fits(replace(request, need=())):
         yield _of_shape(sight)
     whole = view.whole(spec.kind)
@@ -177,6 +184,8 @@ def _others(view: View, spec: JobSpec, sight: Sight) -> Iterator[str]:
 def _block(sight: Sight) -> str:
     """The most cards in one of the domains that it must lie in."""
     request, topology = sight.request, sight.space.topology
+    if request.part:
+        return ""
     level = request.rule.require
     room = sight.room(request)
     if level >= 0:

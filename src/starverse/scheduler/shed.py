@@ -38,7 +38,7 @@ def shed(moves: Moves) -> None:
                 break
             if not run.stop_why and not moves.has(run.run):
                 watts = power.per_card(space, feed)[lot.nodes]
-                if watts.any():
+                if watts.any() and lot.masks.any():
                     rest = _let_go(moves, run, space, lot, watts, over[feed])
                     _relieve(moves, over, space, lot, rest)
 
@@ -49,14 +49,14 @@ def _relieve(moves: Moves, over: dict[str, int], space: Space, lot: Lot, rest: L
     for each, sign in ((lot, -1), (rest, 1)):
         if each is not None:
             cards = np.bitwise_count(each.masks).astype(np.int64)
-            for feed, milliwatts in power.draws(space, each.nodes, cards).items():
+            for feed, milliwatts in power.draws(space, each.nodes, cards, each.milli).items():
                 if feed in over:
                     over[feed] += sign * milliwatts
 
 
 def _let_go(moves: Moves, run: Running, space: Space, lot: Lot, watts: Ints, excess: int) -> Lot | None:
     """Have a run draw less from a feed, from which each card on its nodes draws so much; what it has then."""
-    if moves.view.jobs[run.job].spec.reservation:
+    if moves.view.jobs[run.job].spec.reservation or lot.milli:  # parts of cards are not moved
         moves.leave(Move(run.run, (), "power"))
         return None
     request = moves.request(run, space)

@@ -4,6 +4,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from starverse.scheduler import kernels as k
+from starverse.scheduler import parts
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request
@@ -32,8 +33,12 @@ class Sight:
         room = np.zeros(space.size, np.int64)
         need = np.array(request.need, np.int64) if request.need else NOTHING_ELSE
         until_ms = self.now_ms + request.length_ms
-        args = self.node, self.card, self.slot, space.stock, need, space.size, request.member, until_ms
-        k.room(*args, request.below if below is None else below, room)
+        args = self.node, self.card, self.slot, space.stock, need, space.size
+        span = until_ms, request.below if below is None else below
+        if request.shares:
+            parts.room(*args, request.part, *span, room)
+        else:
+            k.room(*args, request.member, *span, room)
         return room
 
     def fits(self, request: Request | None = None) -> bool:
@@ -44,7 +49,13 @@ class Sight:
 
     def cards(self, below: int | None = None) -> int:
         """The free cards that nobody who is minded needs before it would be over."""
-        return int(self.room(replace(self.request, member=1, need=()), below).sum())
+        return int(self.room(replace(self.request, member=1, need=(), part=0), below).sum())
+
+    def most_left(self) -> int:
+        """The most milli-cards of one card that it could have now."""
+        until_ms = self.now_ms + self.request.length_ms
+        args = self.node, self.card, self.slot, self.space.size, until_ms, self.request.below
+        return int(parts.most_left(*args))
 
     def kept(self) -> tuple[int, int]:
         """The free cards that are kept for promised starts, and those that are reserved."""
@@ -81,8 +92,9 @@ class Sight:
         return int((healthy // self.request.member).sum()) * self.request.member
 
     def moments(self) -> Ints:
-        """When claims on free cards begin, in order."""
+        """When claims on free cards, or for a part on shared ones, begin, in order."""
         size = self.space.size
         free = (self.node[k.FREE, :size, np.newaxis] >> np.arange(self.card.shape[2])) & 1
-        begins = self.card[k.CLAIMED, :size][free == 1]
+        there = (free == 1) | ((self.card[k.LEFT, :size] > 0) & (self.request.part > 0))
+        begins = self.card[k.CLAIMED, :size][there]
         return np.unique(begins[(begins > self.now_ms) & (begins < k.NEVER)])

@@ -7,7 +7,9 @@ import numpy as np
 from starverse.model.allocation import Share
 from starverse.model.events import LayoutSet
 from starverse.scheduler import kernels as k
+from starverse.scheduler import parts
 from starverse.scheduler.kernels import NEVER, Ints
+from starverse.scheduler.parts import Parts
 from starverse.scheduler.topology import Topology
 
 NOTHING_ELSE: Ints = np.zeros(0, np.int64)
@@ -26,13 +28,17 @@ CPU, MEMORY = "cpu", "memory"
 
 
 class Lot:
-    """Cards on some nodes, by number: `masks` are bit sets; both arrays have the same length."""
+    """Cards on some nodes, by number: `masks` are bit sets; both arrays have the same length.
 
-    __slots__ = ("masks", "nodes")
+    With `milli`, it is so many milli-cards of each of them.
+    """
 
-    def __init__(self, nodes: Ints, masks: Ints) -> None:
+    __slots__ = ("masks", "milli", "nodes")
+
+    def __init__(self, nodes: Ints, masks: Ints, milli: int = 0) -> None:
         self.nodes = nodes
         self.masks = masks
+        self.milli = milli
 
 
 class Space:
@@ -53,10 +59,11 @@ class Space:
         self.stocks: dict[str, int] = {CPU: 0, MEMORY: 1}
         """The row of each resource in `stock`."""
         self.node = np.zeros((7, 16), np.int64)
-        self.card = np.zeros((2, 16, 1), np.int64)
+        self.card = np.zeros((3, 16, 1), np.int64)
         self.when = np.full((k.RANKED, 1, 16), NEVER, np.int64)
         self.slot = np.zeros((4, 16, 2), np.int64)
         self.stock = np.zeros((2, 16), np.int64)
+        self.parts: Parts[Lot] = Parts()
         self.changes = 0
         self.shrunk = 0
         """Counts the times that a node closed or lost a card: promises may lie on it."""
@@ -135,6 +142,11 @@ class Space:
         """Free cards on nodes that take new runs."""
         return int(self.node[k.COUNT].sum())
 
+    @property
+    def most_left(self) -> int:
+        """The most milli-cards of one card that can be had now, whoever has claims on it."""
+        return int(parts.most_left(self.node, self.card, self.slot, self.size, 0, 0))
+
     def used_on(self, node: str) -> int:
         """The cards of a node that runs have, as a bit set."""
         return sum(int(self.node[k.USED, row]) << self._shift[row] for row in self.rows[node])
@@ -175,7 +187,7 @@ class Space:
             share = shares[0]
             own = self.rows[share.node]
             if len(own) == 1:
-                return Lot(np.array(own), np.array((share.mask,)))
+                return Lot(np.array(own), np.array((share.mask,)), share.milli)
         rows: list[int] = []
         masks: list[int] = []
         for share in shares:
@@ -185,14 +197,14 @@ class Space:
                     rows.append(row)
                     masks.append(mask & _ROW_MASK)
                 mask >>= ROW
-        return Lot(np.array(rows, np.int64), np.array(masks, np.int64))
+        return Lot(np.array(rows, np.int64), np.array(masks, np.int64), shares[0].milli if shares else 0)
 
     def shares(self, lot: Lot) -> tuple[Share, ...]:
         """The same cards by name."""
         names, shift = self.names, self._shift
         if lot.nodes.size == 1:
             row = lot.nodes.item()
-            return (Share(names[row], lot.masks.item() << shift[row]),)
+            return (Share(names[row], lot.masks.item() << shift[row], lot.milli),)
         masks: dict[str, int] = {}
         for row, mask in zip(lot.nodes.tolist(), lot.masks.tolist(), strict=True):
             name = names[row]
@@ -200,7 +212,10 @@ class Space:
         return tuple([Share(name, mask) for name, mask in masks.items()])
 
     def take(self, lot: Lot, ends_ms: int) -> None:
-        """Mark cards as used, at the latest until then; no run may have them."""
+        """Mark cards as used, at the latest until then; no run may have them, or so much of a shared one."""
+        if lot.milli:
+            self.parts.take(self.node, self.card, self.when, self.slot, lot, ends_ms)
+            return
         bad = k.take(self.node, self.card, self.when, self.slot, lot.nodes, lot.masks, ends_ms)
         assert bad < 0, f"two runs on one card of {self.names[lot.nodes[bad]]}: {lot.masks[bad]:b}"
 
@@ -211,16 +226,22 @@ class Space:
 
     def undo(self, lot: Lot) -> None:
         """Take back a `take` that was only tried: nobody hears of it."""
+        if lot.milli:
+            self.parts.give(self.node, self.card, self.when, self.slot, lot)
+            return
         bad = k.give(self.node, self.card, self.when, self.slot, lot.nodes, lot.masks)
         assert bad < 0, f"cards {lot.masks[bad]:b} of {self.names[lot.nodes[bad]]} were not used"
 
     def until(self, lot: Lot, ends_ms: int) -> None:
         """Say anew when the run on these cards ends at the latest."""
+        if lot.milli:
+            self.parts.until(self.node, self.card, self.when, self.slot, lot, ends_ms)
+            return
         k.until(self.node, self.card, self.when, self.slot, lot.nodes, lot.masks, ends_ms)
 
     def use(self, lot: Lot, member: int, needs: Iterable[tuple[str, int]], sign: int) -> None:
         """Take (1) or give back (-1) what members of so many cards on these nodes need beside cards, each."""
-        members = np.bitwise_count(lot.masks).astype(np.int64) // member
+        members = np.maximum(np.bitwise_count(lot.masks).astype(np.int64) // member, 1)  # one needs no card
         for name, amount in needs:
             row = self.row(name)
             np.subtract.at(self.stock[row], lot.nodes, sign * amount * members)
@@ -241,6 +262,10 @@ class Space:
         """Let go of what one claimant has there."""
         self.forget(lot, whose)
         self.touch(lot)
+
+    def is_free(self, lot: Lot) -> bool:
+        """Whether no run has any of these cards, and all are healthy and on open nodes."""
+        return not (lot.masks & ~self.node[k.FREE, lot.nodes]).any()
 
     def is_broken(self, lot: Lot) -> bool:
         """Whether a card of a claim is on a closed node or is not healthy."""

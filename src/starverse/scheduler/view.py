@@ -11,6 +11,7 @@ from starverse.scheduler.bookings import Booking
 from starverse.scheduler.kept import Kept
 from starverse.scheduler.limits import Limits
 from starverse.scheduler.line import Line
+from starverse.scheduler.placement.mix import NOTHING_KNOWN, Asked, Mix
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.shares import Shares
 from starverse.scheduler.space import Lot, Space
@@ -82,6 +83,8 @@ class View:
         self.kept: dict[str, Kept] = {}
         """What is kept for the next runs of jobs whose runs were asked to leave for it, by job."""
         self.bookings: dict[str, Booking] = {}
+        self.asked: dict[str, Asked] = {}
+        """What was asked for so far, by kind of card."""
         self.depth = PROMISES
         self.stirred = True
         self.nodes: Mapping[str, Node] = {}
@@ -91,6 +94,11 @@ class View:
         """The jobs that do not stand in line because of the limit of their array."""
         self.wholes: dict[str, Whole] = {}
         """What all nodes of a kind could hold, as far as anybody has asked; forgotten when a node changes."""
+
+    def mix(self, kind: str) -> Mix:
+        """The requests to expect for cards of a kind."""
+        asked = self.asked.get(kind)
+        return asked.mix if asked else NOTHING_KNOWN
 
     def waiting(self, kind: str) -> int:
         """How many jobs wait for cards of a kind."""

@@ -1,7 +1,8 @@
 """What the use cases answer, and what a job is asked for with: plain shapes that travel as JSON unchanged.
 
-Money is micro-yuan, times are UTC milliseconds, cards are whole cards; None means "not (yet)". Only the
-standard library and `model` are imported here, because the client reads answers into these same shapes.
+Money is micro-yuan, times are UTC milliseconds, cards are whole cards, or 0.25 for a part of one;
+None means "not (yet)". Only the standard library and `model` are imported here, because the client reads
+answers into these same shapes.
 """
 
 from dataclasses import dataclass, field
@@ -28,7 +29,8 @@ class RoleAsk:
 
 @dataclass(frozen=True, slots=True)
 class JobAsk:
-    """What a job is asked for with. `cards` is a count, or `MIN:MAX` for an elastic job.
+    """What a job is asked for with. `cards` is a count, `MIN:MAX` for an elastic job, or 0.25 for a part of
+    one card.
 
     A `.py` file as first word is started on every card as torchrun would, anything else once; `launch` says
     otherwise. `time_limit_ms` 0 is the default of the priority class; an empty `project` is the first of
@@ -38,7 +40,7 @@ class JobAsk:
     """
 
     command: tuple[str, ...]
-    cards: int | str = 1
+    cards: int | float | str = 1
     kind: str = ""
     name: str = ""
     time_limit_ms: int = 0
@@ -64,8 +66,8 @@ class Preview:
     """
 
     kind: str
-    cards_min: int
-    cards_max: int
+    cards_min: int | float
+    cards_max: int | float
     price: int
     per_hour_min: int
     per_hour_max: int
@@ -108,8 +110,8 @@ class Job:
     outcome: Outcome | Literal[""]
     why: str
     kind: str
-    cards_min: int
-    cards_max: int
+    cards_min: int | float
+    cards_max: int | float
     price: int
     priority: Priority
     time_limit_ms: int
@@ -150,7 +152,7 @@ class Run:
 
     run: str
     attempt: int
-    cards: int
+    cards: int | float
     places: tuple[Place, ...]
     placed_ms: int
     started_ms: int | None

@@ -38,13 +38,15 @@ RESERVED = "STARVERSE_"
 
 class KindNow(Struct, frozen=True):
     """A kind of card now: those in service, those free, the price of one an hour, the jobs that wait, and
-    all there would be if no node were lost and no card broken."""
+    all there would be if no node were lost and no card broken; `part` is the most milli-cards of one card
+    to be had."""
 
     cards: int
     free: int
     price: int
     waiting: int
     whole: int
+    part: int
 
 
 class Now(Struct, frozen=True):
@@ -69,6 +71,7 @@ def now_of(state: State, tenant: str, now_ms: int) -> Now:
             price_at(state.truth.prices.get(kind, []), now_ms),
             state.view.waiting(kind),
             sum(node.cards for node in state.nodes.values() if node.kind == kind),
+            space.most_left,
         )
         for kind, space in state.spaces.items()
     }
@@ -158,9 +161,11 @@ def _check_script(script: str, files: Collection[str] | None) -> None:
         raise BadInput(f"There is no script '{script[:80]}' in the submitted directory.", remedy)
 
 
-def _cards(cards: int | str) -> tuple[int, int]:
+def _cards(cards: float | str) -> tuple[int, int]:
     if isinstance(cards, str):
         return parse_cards(cards)
+    if not isinstance(cards, int):
+        return parse_cards(f"{cards:.0f}" if cards.is_integer() else repr(cards))
     if not 1 <= cards <= CARDS_MAX:
         shown = cards if abs(cards) < 10**12 else "So many"
         raise BadInput(f"{shown} cards cannot be had.", f"Ask for 1 to {CARDS_MAX:,} cards.")

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, bindparam, case, func, or_, select
 
 from starverse.model.errors import BadInput
 from starverse.model.job import JobSpec
-from starverse.model.units import CARD
+from starverse.model.units import CARD, in_cards
 from starverse.money.meter import cost
 from starverse.service.answers import Job, Place, Progress, RoleAsk, Run
 from starverse.service.people import Membership
@@ -151,8 +151,8 @@ def job_answer(
         outcome=row.outcome,  # type: ignore[arg-type]
         why=row.why,
         kind=row.kind,
-        cards_min=row.cards_min // CARD,
-        cards_max=row.cards_max // CARD,
+        cards_min=in_cards(row.cards_min),
+        cards_max=in_cards(row.cards_max),
         price=row.price,
         priority=spec.priority,
         time_limit_ms=spec.time_limit_ms,
@@ -189,7 +189,7 @@ def run_answer(row: store.RunRow) -> Run:
     for name in ("job", "shares"):
         del values[name]
     places = tuple(Place(share.node, share.cards) for share in row.shares)
-    values |= {"cards": row.cards // CARD, "fault": bool(row.fault), "injected": bool(row.injected)}
+    values |= {"cards": in_cards(row.cards), "fault": bool(row.fault), "injected": bool(row.injected)}
     return Run(places=places, **values)
 
 

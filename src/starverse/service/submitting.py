@@ -9,7 +9,7 @@ from starverse.model.array import parse_array
 from starverse.model.errors import BadInput, Refused, StarverseError
 from starverse.model.job import JobSpec, member_of
 from starverse.model.requests import SubmitArray, SubmitJob
-from starverse.model.units import CARD, DAY_MS
+from starverse.model.units import CARD, DAY_MS, in_cards
 from starverse.money.meter import affordable_ms, hold_for
 from starverse.service import asking, jobs
 from starverse.service.access import Actor, project_of, tenant_of
@@ -40,8 +40,8 @@ def preview(platform: Platform, actor: Actor, ask: JobAsk) -> Preview:
     longest_ms = spec.time_limit_ms + now.grace_ms  # saving and leaving is paid for too
     return Preview(
         kind=spec.kind,
-        cards_min=low // CARD,
-        cards_max=high // CARD,
+        cards_min=in_cards(low),
+        cards_max=in_cards(high),
         price=price,
         per_hour_min=price * low // CARD,
         per_hour_max=price * high // CARD,
@@ -52,7 +52,8 @@ def preview(platform: Platform, actor: Actor, ask: JobAsk) -> Preview:
         lasts_ms=affordable_ms(now.available, price, high) if price else None,
         cards_free=kind.free,
         cards_total=kind.cards,
-        starts_now=not (kind.waiting or ask.after or ask.after_any) and low <= kind.free * CARD,
+        starts_now=not (kind.waiting or ask.after or ask.after_any)
+        and low <= max(kind.free * CARD, kind.part),
     )
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from starverse.model import events as ev
-from starverse.model.allocation import card_count
-from starverse.model.units import CARD, format_duration, format_yuan
+from starverse.model.allocation import milli_cards
+from starverse.model.units import CARD, format_cards, format_duration, format_yuan
 from starverse.service.answers import Moment
 from starverse.train.contract import EXIT_SAVED
 
@@ -33,15 +33,15 @@ def moment(seq: int, heard_ms: int, event: Any) -> Moment | None:
 
 def _submitted(event: ev.JobSubmitted) -> str:
     spec = event.spec
-    low, high = spec.cards_min // CARD, spec.cards_max // CARD
-    cards = str(low) if low == high else f"{low} to {high}"
-    return f"Submitted: {cards} {spec.kind} card{'s' * (high > 1)} at {format_yuan(spec.price)} a card-hour."
+    cards = " to ".join(map(format_cards, sorted({spec.cards_min, spec.cards_max})))
+    plural = "s" * (spec.cards_max > CARD)
+    return f"Submitted: {cards} {spec.kind} card{plural} at {format_yuan(spec.price)} a card-hour."
 
 
 def _placed(event: ev.RunPlaced) -> str:
     nodes = ", ".join(share.node for share in event.shares[:4]) + ", …" * (len(event.shares) > 4)
-    cards = card_count(event.shares)
-    return f"Run {event.attempt} got {cards} card{'s' * (cards > 1)} on {nodes}."
+    cards = milli_cards(event.shares)
+    return f"Run {event.attempt} got {format_cards(cards)} card{'s' * (cards > CARD)} on {nodes}."
 
 
 def _ended(event: ev.RunEnded) -> str:

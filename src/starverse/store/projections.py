@@ -8,9 +8,8 @@ from msgspec import Struct
 from sqlalchemy import Connection
 
 from starverse.model import events as ev
-from starverse.model.allocation import card_count
+from starverse.model.allocation import milli_cards
 from starverse.model.job import JOB_LIFE
-from starverse.model.units import CARD
 from starverse.store.database import driver_sql, plain
 
 _TO_ALWAYS = {event for _, event in JOB_LIFE} - {"RunStarted"}
@@ -161,7 +160,7 @@ class Projection:
 
     def run_placed(self, event: ev.RunPlaced, seq: int, heard_ms: int) -> None:
         shares = msgspec.json.encode(event.shares).decode()
-        cards = card_count(event.shares) * CARD
+        cards = milli_cards(event.shares)
         self._new_runs.append((event.run, event.job, event.attempt, shares, cards, heard_ms, False, False))
         job = self._job(event.job)
         job.phase = _PHASE_AFTER["RunPlaced"]

@@ -292,7 +292,7 @@ def _after(value: Any, row: Table) -> After:
 def _shape(row: Table, layout: ev.LayoutSet, least: int, most: int) -> Shape:
     levels = (*layout.levels, "node")
     member = row.whole("member", 1, 1, CARDS_MAX) * CARD
-    if least % member or most % member:
+    if least >= CARD and (least % member or most % member):
         raise row.bad("cards", f"they are no whole multiple of member = {member // CARD}.", "Ask for one.")
 
     def level(key: str) -> str:

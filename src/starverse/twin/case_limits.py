@@ -25,10 +25,9 @@ def read_tenants(table: Table) -> tuple[dict[str, int], list[rq.Request]]:
         row = Table(rows.raw(name), rows.of(name))
         tenants[name] = row.decimal("yuan", 0, YUAN)
         parent, weight = row.text("parent"), row.whole("weight", 1)
-        guaranteed = row.whole("guaranteed", 0, 0, CARDS_MAX) * CARD
+        guaranteed = row.decimal("guaranteed", 0, CARD)
         borrow, lend = (
-            row.whole(key, 0, 0, CARDS_MAX) * CARD if row.has(key) else -1
-            for key in ("borrow_max", "lend_max")
+            row.decimal(key, 0, CARD) if row.has(key) else -1 for key in ("borrow_max", "lend_max")
         )
         row.done()
         if set(row.keys) - {"yuan"}:

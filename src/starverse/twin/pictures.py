@@ -1,9 +1,10 @@
 """Draws who has which card: a tree of domains with a sign for each card, or the layers of a torus."""
 
 from collections.abc import Iterator
-from itertools import groupby, product
+from itertools import chain, groupby, product
 
 from starverse.control.truth import Node
+from starverse.model.units import format_cards
 from starverse.twin.case_words import Language, say
 from starverse.twin.cases import Play
 
@@ -28,14 +29,15 @@ class Picture:
         jobs = sorted(play.case.jobs.values(), key=lambda job: job.submit_ms)
         names = [job.spec.job for job in jobs]
         self.signs = {name: SIGNS[n] if n < len(SIGNS) else OTHER for n, name in enumerate(names)}
-        self.there: dict[str, int] = {}
+        self.there: dict[str, str] = {}
         """The cards of each job that has any."""
         self.cells = {name: self._free_cells(node, play.now_ms) for name, node in play.state.nodes.items()}
         for run in play.state.runs.values():
-            self.there[run.job] = sum(share.count for share in run.shares)
+            self.there[run.job] = format_cards(run.milli_cards)
             for share in run.shares:
                 for card in share.cards:
-                    self.cells[share.node][card] = self.signs[run.job]
+                    is_taken = share.milli and self.cells[share.node][card] not in (FREE, CLOSED, BROKEN)
+                    self.cells[share.node][card] = SEVERAL if is_taken else self.signs[run.job]
 
     @staticmethod
     def _free_cells(node: Node, now_ms: int) -> list[str]:
@@ -64,7 +66,8 @@ class Picture:
                 line = ""
             line += word + "  "
         yield line.rstrip()
-        yield say(self.language, "legend")
+        several = say(self.language, "several") if SEVERAL in chain(*self.cells.values()) else ""
+        yield say(self.language, "legend") + several
 
     def _by_place(self) -> list[tuple[tuple[str, ...], list[str]]]:
         """The nodes of each innermost domain, in the order of the tree."""

@@ -112,7 +112,7 @@ def test_each_key_is_read(text: str, name: str, value: object) -> None:
         ("cards = 0", "code/job.toml, cards: 0 cards cannot be had. Ask for 1 to"),
         ("cards = -1", "'-1' is not a number of cards"),
         ("cards = true", "'True' is not text"),
-        ("cards = 1.5", "'1.5' is not text"),
+        ("cards = 1.5", "'1.5' is not a number of cards"),
         ('cards = "8:2"', "at least 8 and at most 2"),
         ("cards = 99999999999", "cannot be had"),
         ('time_limit = "soon"', "'soon' is not a duration. Write it like 90s"),

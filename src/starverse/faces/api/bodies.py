@@ -74,7 +74,8 @@ class RoleBody(Body):
 
 
 class JobBody(Body):
-    """What to run, on how many cards. `cards` is a count or `MIN:MAX`; see JobAsk for the defaults."""
+    """What to run, on how many cards. `cards` is a count, `MIN:MAX`, or 0.25 for a part of one card; see
+    JobAsk for the defaults."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -83,7 +84,7 @@ class JobBody(Body):
     )
 
     command: list[str] = []
-    cards: int | Text = 1
+    cards: int | float | Text = 1
     kind: Name = ""
     name: Name = ""
     time_limit_ms: int = 0

@@ -105,7 +105,7 @@ def parse(text: str, path: Path) -> Wish:
 
 
 def cards_of(text: str) -> str:
-    """A count or MIN:MAX, checked before anything is sent."""
+    """A count, MIN:MAX, or a part of one card, checked before anything is sent."""
     parse_cards(text)
     return text.strip()
 
@@ -173,7 +173,7 @@ def _whole(value: Any) -> int:
 
 
 def _cards(value: Any) -> str:
-    return cards_of(str(value) if type(value) is int else _text(value))
+    return cards_of(str(value) if type(value) in (int, float) else _text(value))
 
 
 def _time_limit(value: Any) -> int:

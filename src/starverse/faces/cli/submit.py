@@ -47,7 +47,12 @@ def submit(
         typer.Argument(metavar="JOBFILE | -- SCRIPT [ARG]...", show_default=False, help="What to run."),
     ],
     count: Annotated[
-        str | None, typer.Option("--cards", metavar="N|MIN:MAX", help="How many; MIN:MAX for an elastic job.")
+        str | None,
+        typer.Option(
+            "--cards",
+            metavar="N|MIN:MAX",
+            help="How many; MIN:MAX for an elastic job, 0.25 for a part of one card.",
+        ),
     ] = None,
     kind: Annotated[
         str | None, typer.Option(metavar="KIND", help="The kind of card, as `prices` lists.")

@@ -60,13 +60,13 @@ def size(count: float) -> str:
     return f"{count / 1000:,.1f} TB"
 
 
-def many(count: int, noun: str) -> str:
+def many(count: float, noun: str) -> str:
     """A count and its noun: `1 file`, `1,204 files`."""
     return f"{count:,} {noun}{'s' * (count != 1)}"
 
 
-def cards(least: int, most: int) -> str:
-    """How many cards: `8`, or `1–8` for an elastic job."""
+def cards(least: float, most: float) -> str:
+    """How many cards: `8`, `1–8` for an elastic job, `0.25` for a part of one."""
     return f"{least:,}" if least == most else f"{least:,}–{most:,}"
 
 

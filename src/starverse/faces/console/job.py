@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
 
 from nicegui import ui
 
@@ -88,7 +89,7 @@ class _JobPage:
         with self._drill, panel(say("nodes.drill")):
             shown(tag("p", say("nodes.drill_text"), cls="sv-dim"))
             with ui.element("div").classes("sv-line"):
-                drill.controls(frame, job.cards_max, lambda: self._job, self.refresh)
+                drill.controls(frame, ceil(job.cards_max), lambda: self._job, self.refresh)
         with ui.expansion(say("job.history")).classes("sv-panel sv-history").props("dense"):
             self._history = shown(Markup(""))
         ui.timer(TICK_S, self._tick, immediate=False)
@@ -225,7 +226,7 @@ class _JobPage:
 
     async def _ask_resume(self) -> None:
         say, voice = self._frame.say, self._frame.voice
-        hour = voice.rate(self._job.price * self._job.cards_max)
+        hour = voice.rate(round(self._job.price * self._job.cards_max))
         if await sure(
             voice, say("job.resume_title"), say("job.resume_text", rate=hour), say("job.resume"), grave=False
         ):

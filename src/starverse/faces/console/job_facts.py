@@ -50,9 +50,8 @@ def figures(voice: Voice, job: sc.Job, last: sc.Run | None, now_ms: int) -> Mark
         parts.append(say("job.credited", money=voice.money(job.credited)))
     under_cost = tag("span", parts[0], *(tag("em", part, cls="is-plus") for part in parts[1:]))
     live = last is not None and last.ended_ms is None
-    cards = (
-        voice.number(last.cards) if last is not None and live else voice.cards(job.cards_min, job.cards_max)
-    )
+    has = (last.cards, last.cards) if last is not None and live else (job.cards_min, job.cards_max)
+    cards = voice.cards(*has)
     now = job.progress
     loss = f"{now.loss:.4f}" if now and now.loss is not None else NOTHING
     speed = voice.number(now.tokens_per_s) if now and now.tokens_per_s and live else NOTHING

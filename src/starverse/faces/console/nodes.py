@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from functools import partial
+from math import ceil
 
 from nicegui import ui
 
@@ -138,4 +139,4 @@ class _Nodes:
         with ui.element("div").classes("sv-line"):
             link = tag("a", name_of(job), href=f"/jobs/{job.job}", cls="sv-name")
             shown(tag("div", link, tag("div", joined([job.run]), cls="sv-dim sv-id")), "sv-grow")
-            drill.controls(self._frame, job.cards_max, lambda: job, self.refresh)
+            drill.controls(self._frame, ceil(job.cards_max), lambda: job, self.refresh)

@@ -26,9 +26,9 @@ class Voice:
         text = catalogue(self.language)[key]
         return text.format(**values) if values else text
 
-    def count(self, key: str, n: int, **values: object) -> str:
+    def count(self, key: str, n: float, **values: object) -> str:
         """The sentence for one or for many: `key.one` or `key.many`, with {n}."""
-        return self.say(f"{key}.{'one' if n == 1 else 'many'}", n=self.number(n), **values)
+        return self.say(f"{key}.{'one' if n == 1 else 'many'}", n=self.cards(n, n), **values)
 
     def server(self, sentence: str) -> str:
         """A sentence of the server's."""
@@ -90,8 +90,10 @@ class Voice:
         power = next((n for n in range(1, len(units)) if size < 1000 ** (n + 1)), len(units))
         return f"{size / 1000**power:.1f} {units[power - 1]}"
 
-    def cards(self, least: int, most: int) -> str:
-        """How many cards: 2, or 1 to 8."""
+    def cards(self, least: float, most: float) -> str:
+        """How many cards: 2, 1 to 8, or 0.25 of one."""
+        if least % 1:
+            return f"{least:g}"
         return self.number(least) if least == most else f"{self.number(least)}–{self.number(most)}"
 
 

@@ -66,7 +66,8 @@ class Packer:
     def __init__(self, room: Room, mix: Mix) -> None:
         self._room = room
         nodes = room.cpu_free.size
-        self._version: Ints = np.zeros(nodes, np.int64)
+        self.version: Ints = np.zeros(nodes, np.int64)
+        """How often the room of each node changed; who owns the room may count here, as `changed` does."""
         self._waste: Ints = np.zeros(nodes, np.int64)
         self._all: Mask = np.ones(nodes, np.bool_)
         self._mix = mix
@@ -80,11 +81,11 @@ class Packer:
 
     def _forget(self) -> None:
         self._scores: dict[Request, _Scores] = {}
-        self._waste_seen: Ints = np.full(self._version.size, -1, np.int64)
+        self._waste_seen: Ints = np.full(self.version.size, -1, np.int64)
 
     def changed(self, node: int) -> None:
         """What this node has free has changed."""
-        self._version[node] += 1
+        self.version[node] += 1
 
     def choose(self, request: Request, allowed: Mask | None = None) -> Choice | None:
         """The best node, of those allowed, and its cards; None where no node has room. Takes nothing."""
@@ -92,13 +93,13 @@ class Packer:
         if scores is None:
             if len(self._scores) == CLASSES_MOST:
                 self._scores.clear()
-            gain, left, card = np.zeros((3, self._version.size), np.int64)
+            gain, left, card = np.zeros((3, self.version.size), np.int64)
             scores = self._scores[request] = _Scores(gain, left, card, np.full_like(card, -1))
         node = _choose(
             room.card_free, room.cpu_free, room.memory_free, room.order,
             self._all if allowed is None else allowed,
             request.cards, request.share, request.milli_cpu, request.memory_mb,
-            mix.asks, mix.weight, mix.total, self._version, self._waste, self._waste_seen,
+            mix.asks, mix.weight, mix.total, self.version, self._waste, self._waste_seen,
             scores.gain, scores.left, scores.card, scores.seen,
         )  # fmt: skip
         if node < 0:
