@@ -115,13 +115,15 @@ class Limits:
         `room` is lowered to what may be taken together. Each node's feeds are looked at by themselves first:
         that is enough unless the nodes chosen ask for too much of one of them.
         """
-        total = self.power.cut(space, request.member, room, together=False)
+        total = self.power.cut(space, request.member_milli, room, together=False)
         if total < request.least:
             return None, request.least - total
         self._keep_apart(space, tenant, request.shape, room)
         chosen = _placed(room, want, request, seek)
-        if chosen and not self.power.allows(space, chosen.nodes, chosen.members * request.member):
-            self.power.cut(space, request.member, room, together=True)
+        if chosen and not self.power.allows(
+            space, chosen.nodes, chosen.members * request.member, request.part
+        ):
+            self.power.cut(space, request.member_milli, room, together=True)
             chosen = _placed(room, want, request, seek)
         if chosen:
             room[:] = 0
@@ -137,7 +139,7 @@ class Limits:
                 return False
         room = np.ones(space.size, np.int64)
         self._keep_apart(space, tenant, request.shape, room)
-        return bool(room[lot.nodes].all()) and self.power.allows(space, lot.nodes, charge.cards)
+        return bool(room[lot.nodes].all()) and self.power.allows(space, lot.nodes, charge.cards, request.part)
 
     def _keep_apart(self, space: Space, tenant: str, shape: Shape, room: Ints) -> None:
         """Leave no room where jobs lie that want to be apart from this one, or it from them."""
@@ -247,7 +249,7 @@ def causes(
 
     if limits.cuts(request) and _placed(room, request.least, request, seek):
         powered = room.copy()
-        limits.power.cut(space, request.member, powered, together=True)
+        limits.power.cut(space, request.member_milli, powered, together=True)
         if not _placed(powered, request.least, request, seek):
             found += _power_causes(limits, space, request, room)
         elif not limits.choose(space, tenant, request, room, request.least, seek)[0]:
@@ -308,7 +310,7 @@ def _power_causes(limits: Limits, space: Space, request: Request, room: Ints) ->
     cards = room * request.member
     rows = np.flatnonzero(cards)
     found = []
-    for feed, draw in sorted(power.draws(space, rows, cards[rows]).items()):
+    for feed, draw in sorted(power.draws(space, rows, cards[rows], request.part).items()):
         left = max(0, power.budgets[feed] - power.drawn[feed])
         if left < draw:
             of = f"{_kw(left)} of {_kw(power.budgets[feed])} kW are left"

@@ -13,6 +13,7 @@ from starverse.scheduler.owed import Owed, Queue, Turn, put
 from starverse.scheduler.placement import Rule
 from starverse.scheduler.shares import Shares
 from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.standing import Standing
 
 RANKS = {"reserved": 2, "on-demand": 4, "preemptible": 6}
 """The order of the classes of priority; a job that ran before stands one place higher in its own."""
@@ -97,6 +98,7 @@ class Line:
         self.born: Ints = np.zeros(16, np.int64)
         self.births = 0
         self.stands: dict[str, Stand] = {}
+        self.standing = Standing()
         self.before: dict[str, Lot] = {}
         """The cards that a job had which ran before."""
         self.parts: dict[str, None] = {}
@@ -126,6 +128,7 @@ class Line:
             queue = queues[tenant] = deque()
         put(queue, order, job)
         self.stands[job] = Stand(number, tenant, order)
+        self.standing.add(job, self.requests[number].rank, tenant, order)
         if self.requests[number].part:
             self.parts[job] = None
         if not spec.reservation and spec.cards_min:  # the booking is the promise; no card, none to keep
@@ -134,6 +137,7 @@ class Line:
     def remove(self, job: str) -> None:
         """A job waits no more."""
         stand = self.stands.pop(job)
+        self.standing.remove(job)
         self.before.pop(job, None)
         self.parts.pop(job, None)
         number = stand.number

@@ -136,7 +136,7 @@ def elsewhere(moves: Moves, run: Running, space: Space, request: Request, milli_
     until_ms = moves.until_ms(run)
     room = _room(space, request, until_ms, int(NEVER))
     if moves.view.limits.power.budgets:
-        moves.view.limits.power.cut(space, request.member, room, together=True)
+        moves.view.limits.power.cut(space, request.member_milli, room, together=True)
     want = milli_cards // (request.member * CARD)
     chosen = place(space, room, want, request) if want <= room.sum() else None
     if chosen is None:

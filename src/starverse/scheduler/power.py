@@ -60,9 +60,9 @@ class Power:
         for feed, milliwatts in self.draws(space, lot.nodes, cards, lot.milli).items():
             self.drawn[feed] += sign * milliwatts
 
-    def allows(self, space: Space, nodes: Ints, cards: Ints) -> bool:
-        """Whether every feed has enough left for so many cards there."""
-        draws = self.draws(space, nodes, cards).items()
+    def allows(self, space: Space, nodes: Ints, cards: Ints, milli: int = 0) -> bool:
+        """Whether every feed has enough left for so many cards there, or parts of them; see `draws`."""
+        draws = self.draws(space, nodes, cards, milli).items()
         return all(self.drawn[feed] + milliwatts <= self.budgets[feed] for feed, milliwatts in draws)
 
     def over(self) -> dict[str, int]:
@@ -70,14 +70,15 @@ class Power:
         drawn = self.drawn
         return {feed: drawn[feed] - most for feed, most in self.budgets.items() if drawn[feed] > most}
 
-    def cut(self, space: Space, member: int, room: Ints, together: bool) -> int:
-        """Lower `room` to the members that each node's feeds have power for; returns their sum.
+    def cut(self, space: Space, milli: int, room: Ints, together: bool) -> int:
+        """Lower `room` to the members of so many milli-cards that each node's feeds have power for; returns
+        their sum.
 
         Each node by itself; or `together`, so that all of it can be had at once: first come, first served.
         """
         feeds, card_mw, names = self._of(space)
         left = np.array([self.budgets[name] - self.drawn[name] for name in names], np.int64)
-        return int(cut(feeds, card_mw, left, member, together, room))
+        return int(cut(feeds, card_mw, left, milli, together, room))
 
     def _of(self, space: Space) -> tuple[Ints, Ints, list[str]]:
         """For the kernel: the feeds of each row by number (-1: none), what a card draws, and the names."""
@@ -99,12 +100,12 @@ class Power:
 
 
 @njit(cache=True)
-def cut(feeds: Ints, card_mw: Ints, left: Ints, member: int, together: bool, room: Ints) -> int:
+def cut(feeds: Ints, card_mw: Ints, left: Ints, milli: int, together: bool, room: Ints) -> int:
     """See Power.cut; `left[f]` is used up when `together`."""
     total = 0
     for n in range(room.size):
         members = room[n]
-        draw = card_mw[n] * member
+        draw = card_mw[n] * milli // CARD
         for d in range(feeds.shape[0]):
             if feeds[d, n] >= 0 and draw:
                 members = min(members, max(left[feeds[d, n]], 0) // draw)

@@ -11,9 +11,7 @@ from starverse.model.units import SECOND_MS, format_cards, format_duration, form
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
 from starverse.scheduler import changes, limits
-from starverse.scheduler.line import Line, Stand
 from starverse.scheduler.placement.blocks import fits_by_level, largest_block, sentence
-from starverse.scheduler.shares import Shares
 from starverse.scheduler.sight import Sight
 from starverse.scheduler.view import View
 
@@ -55,7 +53,8 @@ def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Re
         return max(hold_for(spec.price, milli_cards, view.terms.least_ms) - has, 0)
 
     if line and stand:
-        ahead = _ahead(line, stand, view.shares)
+        rank = line.requests[stand.number].rank
+        ahead = line.standing.before(rank, stand.tenant, stand.order, view.shares.key)
         if ahead:
             causes.append(Cause("queue", f"{_counted(ahead, 'job stands', 'jobs stand')} before it."))
     if space is None:
@@ -100,29 +99,6 @@ def _of_time(spec: JobSpec, now_ms: int, not_before_ms: int) -> Iterator[Cause]:
         text = "It was asked to start" if asked else "It failed and is tried again"
         wait_s = -(-(not_before_ms - now_ms) // SECOND_MS)
         yield Cause("earliest-start" if asked else "backoff", f"{text} in {wait_s} s.")
-
-
-def _ahead(line: Line, stand: Stand, shares: Shares) -> int:
-    """How many jobs are looked at before this one: those of better rank, then by share, then by order."""
-    rank = line.requests[stand.number].rank
-    keys = shares.key.tolist()  # one by one they cost ten times as much
-    mine = keys[stand.tenant], stand.order
-    ahead = 0
-    for number, request in enumerate(line.requests):
-        if not line.count[number] or request.rank > rank:
-            continue
-        if request.rank < rank:
-            ahead += int(line.count[number])
-            continue
-        for tenant, queue in line.queues[number].items():
-            key = keys[tenant]
-            if key > mine[0]:
-                continue
-            if key < mine[0] or queue[-1][0] < stand.order:  # a queue stands in order
-                ahead += len(queue)
-            else:
-                ahead += sum(order < stand.order for order, _ in queue)
-    return ahead
 
 
 # -- cards ------------------------------------------------------------------------------------------------

@@ -220,7 +220,7 @@ def _more(moves: Moves, space: Space, run: Running, lot: Lot, request: Request) 
     args = space.node, space.card, space.slot, space.stock, need if request.need else NOTHING_ELSE
     total = k.room(*args, space.size, request.member, until_ms, int(NEVER), room)
     if total and limits.power.budgets:
-        total = limits.power.cut(space, request.member, room, together=True)
+        total = limits.power.cut(space, request.member_milli, room, together=True)
     has = run.milli_cards // (request.member * CARD)
     more = min(request.most - has, total)
     if limits.quotas.places:
