@@ -1,6 +1,7 @@
 """Who is promised which cards from when on: the claims of one decision, tried in the space and taken back."""
 
 from heapq import heapify, heappop, heappush
+from itertools import islice
 
 import numpy as np
 
@@ -28,6 +29,8 @@ class Book:
         self.line = line
         self.now_ms = now_ms
         self.promises: dict[str, Promise] = {}
+        self._jobs: dict[int, str] = {}
+        """Whom these are for, by number."""
         self.first, self.last = int(k.NEVER), 0
         """The numbers of the first and the last that these are for."""
         self.settled: set[str] = set()
@@ -56,7 +59,7 @@ class Book:
         while left > 0:
             turn = line.next_owed(view.shares, view.promises)
             if turn is None:
-                return
+                break
             self._turns.append(turn)
             if turn.job in self.settled or turn.job in self.promises:
                 continue
@@ -66,10 +69,14 @@ class Book:
                 self._hidden.append((turn.rank, turn.tenant))
                 continue
             left -= 1
-            self._promise(turn.job, self._minded(request))
+            below = self._minded(request)
+            if self.pushed and min(self.pushed) < below:  # it minds what they are promised instead
+                self.promise_again()
+                below = self._minded(request)
+            self._promise(turn.job, below)
             if turn.job in self.promises and self.promises[turn.job].lot:
                 self.share(turn.tenant, request.milli_cards)
-            self.promise_again()
+        self.promise_again()
 
     def is_ready(self, promise: Promise) -> bool:
         """Whether all promised cards are free now, and nobody else's before the promise is over; of a card
@@ -103,8 +110,8 @@ class Book:
         """The first so many that wait with a promise, by rank and order, settled ones left out."""
         held = self.view.order.get(self.kind, ())[: count + len(self.settled)]
         numbers = sorted({*held, *(promise.whose for promise in self.promises.values())})
-        promises = (self._promised(number) for number in numbers)
-        return [promise for promise in promises if promise.job not in self.settled][:count]
+        promises = map(self._promised, numbers)
+        return list(islice((promise for promise in promises if promise.job not in self.settled), count))
 
     def keep(self, promise: Promise, request: Request, slot: Slot) -> None:
         """Promise other cards to a job than those it was dropped from; who stands behind it moves aside."""
@@ -164,12 +171,11 @@ class Book:
         return sorted(number for number in found[:count].tolist() if number >= below)
 
     def _promised(self, number: int) -> Promise:
-        job = self.view.promised.get(number, "")
-        if job in self.promises or not job:
-            return next(promise for promise in self.promises.values() if promise.whose == number)
-        return self.view.promises[job]
+        job = self._jobs.get(number) or self.view.promised[number]
+        return self.promises.get(job) or self.view.promises[job]
 
     def _claim(self, job: str, number: int, request: Request, slot: Slot | None) -> None:
+        self._jobs[number] = job
         if slot is None:
             self.promises[job] = Promise(job, self.kind, number, 0, 0, None)
             return

@@ -28,6 +28,7 @@ class Heads:
         self._barred = barred
         self._heaps: dict[int, list[tuple[int, int, int]]] = {}
         """Of each class looked at, (key, order, tenant) of its tenants' next jobs."""
+        self._keys: list[int] = []
         self._popped: list[tuple[Queue, tuple[int, str]]] = []
 
     def may_fit(self, lack: k.Ints, space: Space) -> list[int]:
@@ -54,10 +55,12 @@ class Heads:
         queues, key_of = self._line.queues[number], self._shares.key
         heap = self._heaps.get(number)
         if heap is None:
-            heap = self._heaps[number] = [
-                (int(key_of[tenant]), queue[0][0], tenant) for tenant, queue in queues.items()
-            ]
+            if len(self._heaps) == _MANY:  # keys only grow meanwhile: at the top each is looked at again
+                self._keys = key_of.tolist()
+            keys = self._keys or key_of
+            heap = [(int(keys[tenant]), queue[0][0], tenant) for tenant, queue in queues.items()]
             heapify(heap)
+            self._heaps[number] = heap
         while heap:
             key, order, tenant = heap[0]
             queue = queues[tenant]

@@ -13,7 +13,7 @@ from starverse.scheduler.kernels import NEVER, Ints
 from starverse.scheduler.line import Line, Request
 from starverse.scheduler.moves import Moves
 from starverse.scheduler.plan import Move
-from starverse.scheduler.preempt import HEADS, InVain, Running, evict
+from starverse.scheduler.preempt import HEADS, InVain, Running, Victims, evict
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
 from starverse.scheduler.view import View
 
@@ -90,7 +90,7 @@ def _cleared(
     standing = _standing(moves, kind, domains, set(nearest))
     for domain in nearest:
         runs, shape_of = standing.get(domain, ()), moves.view.limits.shape_of
-        found = evict(space, request, until_ms, runs, moves.now_ms, shape_of)
+        found = evict(space, request, until_ms, Victims.among(runs, moves.now_ms), shape_of)
         if isinstance(found, InVain) or len(found.runs) > MOVES_MOST:
             continue
         leave = [moves.view.small[kind][name][0] for name in found.runs]
@@ -107,7 +107,7 @@ def _standing(
     found: dict[int, list[tuple[Running, Lot]]] = {}
     for run, lot in moves.view.small[kind].values():
         domain = int(domains[lot.nodes[0]])
-        if domain in wanted and not run.stop_why and not moves.has(run.run):
+        if domain in wanted and not run.stop_why and run.run not in moves:
             if moves.now_ms < run.placed_ms + REST_MS:
                 moves.later(run.placed_ms + REST_MS)
             else:
@@ -126,7 +126,7 @@ def _moved(moves: Moves, space: Space, runs: list[Running], lot: Lot, until_ms: 
             break
         moves.keep(run, space, other, Move(run.run, space.shares(other), "migrate"))
     space.forget(lot, number)
-    return moves.has(runs[-1].run)
+    return runs[-1].run in moves
 
 
 def elsewhere(moves: Moves, run: Running, space: Space, request: Request, milli_cards: int) -> Lot | None:

@@ -28,7 +28,12 @@ class Moves:
     def __bool__(self) -> bool:
         return bool(self._why)
 
-    def has(self, run: str) -> bool:
+    @property
+    def count(self) -> int:
+        """How many runs were moved in this decision."""
+        return len(self._why)
+
+    def __contains__(self, run: object) -> bool:
         """Whether a run was moved in this decision."""
         return run in self._why
 

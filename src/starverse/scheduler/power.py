@@ -46,7 +46,8 @@ class Power:
             feeds, card_mw = self._nodes.get(space.names[row], ((), 0))
             for feed in feeds:
                 if feed in self.budgets:
-                    draws[feed] = draws.get(feed, 0) + card_mw * count * (milli or CARD) // CARD
+                    draw = -(-card_mw * (milli or CARD) // CARD)  # a part of a milliwatt is one
+                    draws[feed] = draws.get(feed, 0) + draw * count
         return draws
 
     def per_card(self, space: Space, feed: str) -> Ints:
@@ -105,7 +106,7 @@ def cut(feeds: Ints, card_mw: Ints, left: Ints, milli: int, together: bool, room
     total = 0
     for n in range(room.size):
         members = room[n]
-        draw = card_mw[n] * milli // CARD
+        draw = -(-card_mw[n] * milli // CARD)
         for d in range(feeds.shape[0]):
             if feeds[d, n] >= 0 and draw:
                 members = min(members, max(left[feeds[d, n]], 0) // draw)

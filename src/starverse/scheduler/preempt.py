@@ -1,6 +1,7 @@
 """Who has to leave so that a job of a better class can start: chosen only once its place is proven."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -25,6 +26,7 @@ HEADS = 8
 """So many jobs in order look for runs that give way, in one decision."""
 
 _NOBODYS = np.int64(1 << 40)
+_NONE: Ints = np.zeros(0, np.int64)
 
 
 class Running(Protocol):
@@ -57,54 +59,82 @@ class Eviction(NamedTuple):
     lot: Lot
 
 
+class Victims:
+    """The runs that may be asked to leave now, from the one that loses least to the one that loses most: the
+    card-time since their last checkpoint. Numbered from 1; immutable."""
+
+    def __init__(self, runs: list[tuple[str, Lot]], leaving: list[tuple[str, Lot]], next_ms: int) -> None:
+        self.runs = runs
+        self.leaving = leaving
+        """Who was asked before, and has not left."""
+        self.next_ms = next_ms
+        """When the next is ripe."""
+        self.nodes = np.concatenate([_NONE, *(lot.nodes for _, lot in runs)])
+        self.masks = np.concatenate([_NONE, *(lot.masks for _, lot in runs)])
+        sizes = np.array([lot.nodes.size for _, lot in runs], np.int64)
+        self.numbers = np.repeat(np.arange(1, len(runs) + 1), sizes)
+        """By place in `nodes` and `masks`."""
+        self.parts = {lot: number for number, (_, lot) in enumerate(runs, 1) if lot.milli}
+        """The numbers of those that have a part of a card."""
+
+    @classmethod
+    def among(cls, runs: Iterable[tuple[Running, Lot]], now_ms: int) -> "Victims":
+        """Those of these runs that are ripe."""
+        ripe: list[tuple[int, str, Lot]] = []
+        leaving: list[tuple[str, Lot]] = []
+        next_ms = int(NEVER)
+        for run, lot in runs:
+            if run.stop_why:
+                leaving.append((run.run, lot))
+            elif now_ms - run.placed_ms < MIN_RUN_MS:
+                next_ms = min(next_ms, run.placed_ms + MIN_RUN_MS)
+            else:
+                lost = max(now_ms - max(run.checkpoint_ms, run.placed_ms), 0) * run.milli_cards
+                ripe.append((lost, run.run, lot))
+        ripe.sort(key=itemgetter(0, 1))
+        return cls([(name, lot) for _, name, lot in ripe], leaving, next_ms)
+
+    def without(self, names: Container[str]) -> "Victims":
+        """The others: these leave already, or go on elsewhere."""
+        others = [run for run in self.runs if run[0] not in names]
+        return Victims(others, self.leaving, self.next_ms)
+
+
 def evict(
-    space: Space,
-    request: Request,
-    until_ms: int,
-    victims: Iterable[tuple[Running, Lot]],
-    now_ms: int,
-    shapes: Callable[[str], Shape],
+    space: Space, request: Request, until_ms: int, victims: Victims, shapes: Callable[[str], Shape]
 ) -> Eviction | InVain:
     """The runs whose leaving lets the least of a request start, or what was proven where no leaving would.
 
-    They cost what they lose: the card-time since their last checkpoint. Of the cheapest, taken one by one,
-    so many are looked at as are needed for a place by the request's rule; of those, only the ones leave that
-    stand on that place, or there have what it needs beside cards. `shapes` tells what a run asked for.
+    Of the cheapest, taken one by one, so many are looked at as are needed for a place by the request's rule;
+    of those, only the ones leave that stand on that place, or there have what it needs beside cards. `shapes`
+    tells what a run asked for.
     """
-    ripe: list[tuple[int, str, Lot]] = []
-    leaving: list[tuple[Lot, Shape]] = []
-    next_ms = int(NEVER)
-    for run, lot in victims:
-        if run.stop_why:
-            leaving.append((lot, shapes(run.run)))
-        elif now_ms - run.placed_ms < MIN_RUN_MS:
-            next_ms = min(next_ms, run.placed_ms + MIN_RUN_MS)
-        else:
-            lost = max(now_ms - max(run.checkpoint_ms, run.placed_ms), 0) * run.milli_cards
-            ripe.append((lost, run.run, lot))
-    ripe.sort(key=lambda each: each[:2])
+    runs, parts, next_ms = victims.runs, victims.parts, victims.next_ms
     owner = np.full((space.size, space.card.shape[2]), _NOBODYS, np.int64)
     _mark_free(space.node, owner)
-    numbers = {lot: number for number, (_, _, lot) in enumerate(ripe, 1)}
     if request.part and not request.need:
-        args = numbers, request.part, until_ms, request.below
+        args = parts, request.part, until_ms, request.below
         shared = space.parts.make_room(space.node, space.card, space.slot, *args)
         if shared:
-            runs = tuple(ripe[number - 1][1] for number in shared[1])
-            return Eviction(runs, Lot(shared[0].nodes, shared[0].masks))
-    whole = ((lot, number) for lot, number in numbers.items() if not lot.milli)
-    for lot, number in (*whole, *space.parts.leaving(numbers)):
-        _mark(space.node, owner, lot.nodes, lot.masks, number)
+            leave = tuple(runs[number - 1][0] for number in shared[1])
+            return Eviction(leave, Lot(shared[0].nodes, shared[0].masks))
+    _mark(space.node, owner, victims.nodes, victims.masks, victims.numbers)
+    if parts:  # of a shared card all must leave
+        _mark(space.node, owner, *_unshared(parts))
+        for lot, number in space.parts.leaving(parts):
+            _mark(space.node, owner, lot.nodes, lot.masks, np.array((number,), np.int64))
     _unmark_claimed(space.slot, until_ms, request.below, owner)
     room = np.empty(space.size, np.int64)
-    both = [(lot, shapes(run)) for _, run, lot in ripe]
-    stock = _Stock(space, request, both, leaving) if request.need else None
+    stock = None
+    if request.need:
+        had = [[(lot, shapes(run)) for run, lot in of] for of in (runs, victims.leaving)]
+        stock = _Stock(space, request, *had)
 
     def room_if(number: int) -> int:
         total = _room_if(owner, request.member, number, room)
         return stock.cut(room, number) if stock else total
 
-    low, high = 0, len(ripe)
+    low, high = 0, len(runs)
     missing = request.least - room_if(high)
     if missing > 0:  # of what is no card it is not said how much is missing
         return InVain(0 if stock else missing, space.freed, next_ms)
@@ -120,16 +150,23 @@ def evict(
     if chosen is None:
         return InVain(0 if stock else 1, space.freed, next_ms)
     masks = np.zeros_like(chosen.nodes)
-    leaves = np.zeros(len(ripe) + 1, np.int64)
+    leaves = np.zeros(len(runs) + 1, np.int64)
     _pick(owner, chosen.nodes, chosen.members * request.member, masks, leaves)
     if stock:
         stock.free(chosen, leaves, high)
-    leave = [number for number in np.flatnonzero(leaves).tolist() if number]
-    others = {numbers[other] for number in leave for other in space.parts.of(ripe[number - 1][2])}
-    runs = tuple(ripe[number - 1][1] for number in sorted({*leave, *others}))
-    return (
-        Eviction(runs, Lot(chosen.nodes, masks)) if runs else InVain(0 if stock else 1, space.freed, next_ms)
-    )
+    numbers = [number for number in np.flatnonzero(leaves).tolist() if number]
+    if not numbers:
+        return InVain(0 if stock else 1, space.freed, next_ms)
+    others = {parts[other] for number in numbers for other in space.parts.of(runs[number - 1][1])}
+    leave = tuple(runs[number - 1][0] for number in sorted({*numbers, *others}))
+    return Eviction(leave, Lot(chosen.nodes, masks))
+
+
+def _unshared(parts: Iterable[Lot]) -> tuple[Ints, Ints, Ints]:
+    """The cards that parts are of, as nobody's."""
+    nodes = np.concatenate([part.nodes for part in parts])
+    masks = np.concatenate([part.masks for part in parts])
+    return nodes, masks, np.full_like(nodes, _NOBODYS)
 
 
 class _Stock:
@@ -194,13 +231,13 @@ def _mark_free(node: Ints, owner: Ints) -> None:
 
 
 @njit(cache=True)
-def _mark(node: Ints, owner: Ints, nodes: Ints, masks: Ints, number: int) -> None:
-    """Write the number of a run on its cards, where they can be had by others when it has left."""
+def _mark(node: Ints, owner: Ints, nodes: Ints, masks: Ints, numbers: Ints) -> None:
+    """Write the numbers of runs on their cards, where they can be had by others when these have left."""
     for i in range(nodes.size):
         takes = node[HEALTHY, nodes[i]] if node[OPEN, nodes[i]] else 0
         for c in range(owner.shape[1]):
             if (masks[i] & takes) >> c & 1:
-                owner[nodes[i], c] = number
+                owner[nodes[i], c] = numbers[i]
 
 
 @njit(cache=True)

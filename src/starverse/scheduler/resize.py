@@ -12,7 +12,7 @@ from starverse.scheduler.line import Request
 from starverse.scheduler.moves import Moves, part
 from starverse.scheduler.placement import Chosen, tree
 from starverse.scheduler.plan import Move
-from starverse.scheduler.preempt import Eviction, InVain, Running, evict
+from starverse.scheduler.preempt import Eviction, InVain, Running, Victims, evict
 from starverse.scheduler.repair import swap
 from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
 
@@ -106,7 +106,7 @@ class Shrinking:
         if not spares:
             return None
         shape_of = self.moves.view.limits.shape_of
-        found = evict(self.space, request, until_ms, spares, self.moves.now_ms, shape_of)
+        found = evict(self.space, request, until_ms, Victims.among(spares, self.moves.now_ms), shape_of)
         if isinstance(found, InVain):
             self.moves.later(found.ripe_ms if found.ripe_ms < NEVER else 0)
             return None
@@ -132,7 +132,7 @@ class Shrinking:
             return False
         for run, rest in zip(leaving, keeps, strict=True):
             assert rest is not None
-            has = moves.kept[run.run].lot if moves.has(run.run) else self.runs[run.run][1]
+            has = moves.kept[run.run].lot if run.run in moves else self.runs[run.run][1]
             assert _cards(rest) < _cards(has), f"{run.run} would leave for as many cards as it has"
             moves.keep(run, space, rest, Move(run.run, space.shares(rest), "resize"))
         return True

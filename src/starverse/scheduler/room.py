@@ -7,7 +7,7 @@ from starverse.scheduler.calendar import Slot
 from starverse.scheduler.line import Line, Request
 from starverse.scheduler.moves import Moves
 from starverse.scheduler.plan import Evict, Proven
-from starverse.scheduler.preempt import HEADS, YIELDS, InVain, evict
+from starverse.scheduler.preempt import HEADS, YIELDS, InVain, Victims, evict
 from starverse.scheduler.resize import Shrinking
 from starverse.scheduler.space import Space
 from starverse.scheduler.view import View
@@ -37,7 +37,8 @@ def make_room(
     if not yielding and not shrinking.runs:
         return evictions
     now_ms, grace_ms = moves.now_ms, view.terms.grace_ms
-    gone: set[str] = set()
+    victims: Victims | None = None
+    moved = 0
     for promise in book.in_order(HEADS):
         stand = line.stands[promise.job]
         request = line.requests[stand.number]
@@ -57,14 +58,16 @@ def make_room(
         gains_ms = promise.at_ms - now_ms - grace_ms if promise.at_ms else _FOR_EVER_MS
         lot = shrinking.make_room(request, until_ms, gains_ms)
         if lot is None and may_evict:
-            victims = [both for run, both in yielding.items() if run not in gone and not moves.has(run)]
-            shape_of = view.limits.shape_of
-            eviction = evict(space, request, until_ms, victims, now_ms, shape_of)
+            if victims is None:
+                victims = Victims.among(yielding.values(), now_ms)
+            if moves.count > moved:
+                victims, moved = victims.without(moves), moves.count
+            eviction = evict(space, request, until_ms, victims, view.limits.shape_of)
             if isinstance(eviction, InVain):
                 proven.vain[stand.number] = eviction
             else:
                 lot = eviction.lot
-                gone.update(eviction.runs)
+                victims = victims.without(frozenset(eviction.runs))
                 shrinking.leave(eviction.runs)
                 evictions += [Evict(run, promise.job) for run in eviction.runs]
         if lot is None:

@@ -36,7 +36,7 @@ def shed(moves: Moves) -> None:
         for run, space, lot in runs:
             if over[feed] <= 0:
                 break
-            if not run.stop_why and not moves.has(run.run):
+            if not run.stop_why and run.run not in moves:
                 watts = power.per_card(space, feed)[lot.nodes]
                 if watts.any() and lot.masks.any():
                     rest = _let_go(moves, run, space, lot, watts, over[feed])
