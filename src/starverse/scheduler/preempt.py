@@ -27,6 +27,7 @@ HEADS = 8
 
 _NOBODYS = np.int64(1 << 40)
 _NONE: Ints = np.zeros(0, np.int64)
+_NOBODY = "", Lot(_NONE, _NONE)
 
 
 class Running(Protocol):
@@ -59,23 +60,24 @@ class Eviction(NamedTuple):
     lot: Lot
 
 
-class Victims:
+class Victims(NamedTuple):
     """The runs that may be asked to leave now, from the one that loses least to the one that loses most: the
-    card-time since their last checkpoint. Numbered from 1; immutable."""
+    card-time since their last checkpoint."""
 
-    def __init__(self, runs: list[tuple[str, Lot]], leaving: list[tuple[str, Lot]], next_ms: int) -> None:
-        self.runs = runs
-        self.leaving = leaving
-        """Who was asked before, and has not left."""
-        self.next_ms = next_ms
-        """When the next is ripe."""
-        self.nodes = np.concatenate([_NONE, *(lot.nodes for _, lot in runs)])
-        self.masks = np.concatenate([_NONE, *(lot.masks for _, lot in runs)])
-        sizes = np.array([lot.nodes.size for _, lot in runs], np.int64)
-        self.numbers = np.repeat(np.arange(1, len(runs) + 1), sizes)
-        """By place in `nodes` and `masks`."""
-        self.parts = {lot: number for number, (_, lot) in enumerate(runs, 1) if lot.milli}
-        """The numbers of those that have a part of a card."""
+    runs: list[tuple[str, Lot]]
+    """Numbered from 1; without a name where one is not to be asked after all."""
+    leaving: list[tuple[str, Lot]]
+    """Who was asked before, and has not left."""
+    next_ms: int
+    """When the next is ripe."""
+    nodes: Ints
+    masks: Ints
+    numbers: Ints
+    """The rows and cards of all runs, and by place there the number of the run."""
+    owners: Ints
+    """By number: the number again, or nobody's."""
+    parts: dict[Lot, int]
+    """The numbers of those that have a part of a card."""
 
     @classmethod
     def among(cls, runs: Iterable[tuple[Running, Lot]], now_ms: int) -> "Victims":
@@ -92,12 +94,26 @@ class Victims:
                 lost = max(now_ms - max(run.checkpoint_ms, run.placed_ms), 0) * run.milli_cards
                 ripe.append((lost, run.run, lot))
         ripe.sort(key=itemgetter(0, 1))
-        return cls([(name, lot) for _, name, lot in ripe], leaving, next_ms)
+        sizes = np.array([lot.nodes.size for _, _, lot in ripe], np.int64)
+        return cls(
+            [(name, lot) for _, name, lot in ripe],
+            leaving,
+            next_ms,
+            np.concatenate([_NONE, *(lot.nodes for _, _, lot in ripe)]),
+            np.concatenate([_NONE, *(lot.masks for _, _, lot in ripe)]),
+            np.repeat(np.arange(1, len(ripe) + 1), sizes),
+            np.arange(len(ripe) + 1),
+            {lot: number for number, (_, _, lot) in enumerate(ripe, 1) if lot.milli},
+        )
 
     def without(self, names: Container[str]) -> "Victims":
         """The others: these leave already, or go on elsewhere."""
-        others = [run for run in self.runs if run[0] not in names]
-        return Victims(others, self.leaving, self.next_ms)
+        gone = np.array([False, *(name in names for name, _ in self.runs)])
+        return self._replace(
+            runs=[_NOBODY if run[0] in names else run for run in self.runs],
+            owners=np.where(gone, _NOBODYS, self.owners),
+            parts={lot: number for lot, number in self.parts.items() if not gone[number]},
+        )
 
 
 def evict(
@@ -118,7 +134,7 @@ def evict(
         if shared:
             leave = tuple(runs[number - 1][0] for number in shared[1])
             return Eviction(leave, Lot(shared[0].nodes, shared[0].masks))
-    _mark(space.node, owner, victims.nodes, victims.masks, victims.numbers)
+    _mark(space.node, owner, victims.nodes, victims.masks, victims.owners[victims.numbers])
     if parts:  # of a shared card all must leave
         _mark(space.node, owner, *_unshared(parts))
         for lot, number in space.parts.leaving(parts):
@@ -127,7 +143,7 @@ def evict(
     room = np.empty(space.size, np.int64)
     stock = None
     if request.need:
-        had = [[(lot, shapes(run)) for run, lot in of] for of in (runs, victims.leaving)]
+        had = [[(lot, shapes(run) if run else Shape()) for run, lot in of] for of in (runs, victims.leaving)]
         stock = _Stock(space, request, *had)
 
     def room_if(number: int) -> int:
