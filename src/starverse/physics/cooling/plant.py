@@ -15,7 +15,8 @@ Floats = NDArray[np.floating[Any]]
 
 
 class PumpDuty(Struct, frozen=True):
-    """Pumps of one loop: their flow follows the heat (constant temperature difference), not below `least_share`."""
+    """Pumps of one loop: their flow follows the heat (constant temperature difference), not below
+    `least_share`."""
 
     name: str
     design_m3_per_s: float
@@ -28,8 +29,8 @@ class LiquidPlant(Struct, frozen=True):
     """A plant for `it_w` of design heat.
 
     `supply_c` is what the racks shall get; `approach_k` how much warmer that is than what the cooler returns,
-    all heat exchangers together; `range_k` how much the coolant warms in the racks. `air_share` of the heat goes
-    through rear doors, whose fans (or the rooms') take `air_fan_share` of it.
+    all heat exchangers together; `range_k` how much the coolant warms in the racks. `air_share` of the heat
+    goes through rear doors, whose fans (or the rooms') take `air_fan_share` of it.
     """
 
     it_w: float
@@ -49,7 +50,9 @@ class LiquidPlant(Struct, frozen=True):
                 "Give `it_w` and `range_k` above zero, `approach_k` of at least zero.",
             )
         if not 0 <= self.air_share <= 1:
-            raise BadInput(f"{self.air_share:g} of the heat in air is no share.", "Give `air_share` from 0 to 1.")
+            raise BadInput(
+                f"{self.air_share:g} of the heat in air is no share.", "Give `air_share` from 0 to 1."
+            )
 
 
 class PlantPower(Struct, frozen=True):
@@ -74,12 +77,13 @@ class PlantPower(Struct, frozen=True):
 def plant_power(
     plant: LiquidPlant, it_w: ArrayLike, dry_bulb_c: ArrayLike, wet_bulb_c: ArrayLike
 ) -> PlantPower:
-    """A plant's power at the racks' heat and the weather; shapes broadcast. Quasi-steady: each hour by itself.
+    """A plant's power at the racks' heat and the weather; shapes broadcast. Quasi-steady: each hour by
+    itself.
 
     Pumps: V Δp(V) / η, V following the heat. The cooler gets the racks' heat, the pumps' and the chiller's
     and holds `supply_c` - `approach_k` if it can; else the economiser takes the share
-    (Treturn - Treached) / range and the chiller the rest (series trim), or without a chiller the supply warms.
-    Raises BadInput above the design heat.
+    (Treturn - Treached) / range and the chiller the rest (series trim), or without a chiller the supply
+    warms. Raises BadInput above the design heat.
     """
     heat, dry, wet = np.broadcast_arrays(
         *(np.asarray(x, dtype=float) for x in (it_w, dry_bulb_c, wet_bulb_c))
@@ -101,7 +105,7 @@ def plant_power(
     wanted = np.full(heat.shape, plant.supply_c - plant.approach_k)
     rejected = _reject(plant.rejection, load, wanted, dry, wet, flow)
     short_k = rejected.coolant_out_c - wanted
-    chiller = np.zeros(heat.shape)
+    chiller: Floats = np.zeros(heat.shape)
     if plant.chiller is not None:
         lifted = load * np.clip(short_k / plant.range_k, 0, 1)
         chiller = chiller_power_w(
