@@ -74,7 +74,7 @@ def thermal_share_for(life_gain_share: float, activation_ev: float, cold_c: floa
     spared = 1 - 1 / float(arrhenius(activation_ev, cold_c, warm_c))
     if not 0 <= gain <= spared:
         raise BadInput(
-            f"From {warm_c:g} to {cold_c:g} °C, cooling at {activation_ev:g} eV cannot gain {life_gain_share:g}.",
+            f"At {activation_ev:g} eV, {warm_c:g} to {cold_c:g} °C cannot gain {life_gain_share:g} of life.",
             "Lower the gain, or raise `activation_ev`.",
         )
     return gain / spared
