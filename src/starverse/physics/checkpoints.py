@@ -90,15 +90,15 @@ def plan_levels(levels: Sequence[Level], least_interval_s: float = 0.0) -> Check
 
     Waste = Σ δ_i/τ_i + λ_i (τ_i/2 + s_i + R_i), minimal at τ_i = √(2 δ_i / λ_i) (Benoit, Cavelan, Robert,
     Sun, "Towards Optimal Multi-Level Checkpointing", IEEE Trans. Computers 66, 2017; one level is Young's).
-    A level that no stop needs is never saved. ETTR = 1 / (1 + waste over work). `least_interval_s` is e.g. a
-    step.
+    A level that no stop needs is never saved, and none more often than a save takes. ETTR = 1 / (1 + waste
+    over work). `least_interval_s` is e.g. a step.
     """
     if not levels:
         raise BadInput("A plan needs a place to save to.", "Give at least one level.")
     plans = []
     for level in levels:
         rate = level.stop_rate_per_s
-        interval = max(sqrt(2 * level.stall_s / rate), least_interval_s) if rate > 0 else inf
+        interval = max(sqrt(2 * level.stall_s / rate), least_interval_s, level.save_s) if rate > 0 else inf
         redo = rate * (interval / 2 + level.save_s) if rate > 0 else 0.0
         plans.append(LevelPlan(level.name, interval, level.stall_s / interval, redo, rate * level.restart_s))
     waste = sum(plan.stall_share + plan.redo_share + plan.restart_share for plan in plans)
