@@ -29,6 +29,7 @@ from starverse.physics.power.chain import (
     AC_CHAIN,
     AC_CHAIN_ECO,
     BUSBAR_CHAIN,
+    SUPPLY_TITANIUM,
     TRANSFORMER,
     Chain,
     chain_losses,
@@ -145,7 +146,7 @@ def site_year(site: Site, weather: Weather) -> SiteYear:
     peak = float(used.max())
     racks = max(1, round(peak / site.electrical.rack_w))
     losses = chain_losses(_CHAINS[site.electrical.chain], used, peak, racks)
-    inside = losses.by_stage_w.get("Titanium power supply", np.zeros(hours))
+    inside = losses.by_stage_w.get(SUPPLY_TITANIUM.name, np.zeros(hours))
     it = used + inside
     if site.plant.kind == "air":
         cooled = _by_air(it, fans_in_it, weather)

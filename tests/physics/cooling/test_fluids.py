@@ -3,7 +3,7 @@
 import pytest
 
 from starverse.model.errors import BadInput
-from starverse.physics.cooling.fluids import FLUIDS, fluid_named, properties
+from starverse.physics.cooling.fluids import FLUIDS, fluid_named, peak_flux_w_per_cm2, properties
 
 COOLPROP = {
     "water": "Water",
@@ -48,6 +48,12 @@ def test_boiling_fluids_are_as_in_coolprop(name: str, relative: float, stranger:
     assert fluid.boiling_c == pytest.approx(boiling_k - 273.15, abs=1.5)
     latent = PropsSI("H", "P", 101325, "Q", 1, stranger) - PropsSI("H", "P", 101325, "Q", 0, stranger)
     assert fluid.latent_j_per_kg == pytest.approx(latent, rel=0.05)
+
+
+@pytest.mark.parametrize(("name", "peak"), [("water", 110), ("novec-649", 14), ("fc-72", 14)])
+def test_boiling_peaks_where_zuber_says(name: str, peak: float) -> None:
+    """Water at one atmosphere: 1.1 MW/m² (Incropera, section 10.3)."""
+    assert peak_flux_w_per_cm2(fluid_named(name)) == pytest.approx(peak, rel=0.04)
 
 
 def test_every_fluid_names_its_source() -> None:

@@ -28,6 +28,7 @@ from starverse.physics.faults.hazard import (
     activation_ev_for,
     arrhenius,
     cycling_factor,
+    expected_failures,
     fit_weibull,
     hazard_per_h,
     thermal_share,
@@ -119,6 +120,14 @@ def test_drawn_stops_scatter_about_llama3s() -> None:
     assert abs(len(drawn.at_h) - LLAMA3_STOPS) < 4 * LLAMA3_STOPS**0.5
     assert (np.diff(drawn.at_h) >= 0).all()
     assert drawn.repair_h.min() > 0
+
+
+def test_titans_deaths_come_out_of_its_weibull() -> None:
+    """A cohort over its first five years: the integral of the hazard, -ln of the survivors."""
+    lost = float(expected_failures(TITAN_OLD[0], 55.7, 0.0, 5 * YEAR_H))
+    assert lost == pytest.approx((5 / 7.11) ** 2.64)
+    assert np.exp(-lost) == pytest.approx(float(weibull_survival(2.64, 7.11, 5)))
+    assert expected_stops(TITAN_OLD, 100, 5 * YEAR_H).total == pytest.approx(100 * lost)
 
 
 def test_thirty_thousand_cards_stop_fourteen_times_a_day() -> None:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from starverse.model.errors import BadInput
-from starverse.physics.cooling.fluids import Fluid, properties
+from starverse.physics.cooling.fluids import Fluid, peak_flux_w_per_cm2, properties
 
 Floats = NDArray[np.floating[Any]]
 
@@ -135,16 +135,16 @@ def immersed_k_per_w(
 def boiling_k_per_w(fluid: Fluid, area_cm2: float, power_w: float, film_k: float = 12.0) -> float:
     """Surface to saturation in K/W of a card in two-phase immersion, at `film_k` of wall superheat.
 
-    Raises BadInput where the flux exceeds the fluid's peak (film boiling: the card would burn out), or where
-    no peak is sourced. The superheat of enhanced surfaces in Novec 649 is 8 to 15 K (reference/facility.md).
+    The superheat is ASSUMED constant (nucleate boiling's wall warms little with power; 12 K for a treated
+    surface). Raises BadInput where the flux exceeds the fluid's peak (film boiling: the card would burn out),
+    or where its boiling is not known.
     """
-    if fluid.peak_flux_w_per_cm2 is None or fluid.boiling_c is None:
-        raise BadInput(f"No boiling data of {fluid.name} is known.", "Choose novec-649, fc-72 or water.")
-    flux = power_w / area_cm2
-    if flux > fluid.peak_flux_w_per_cm2:
+    if area_cm2 <= 0 or power_w <= 0:
+        raise BadInput("A card needs area and power to boil.", "Give `area_cm2` and `power_w` above zero.")
+    flux, peak = power_w / area_cm2, peak_flux_w_per_cm2(fluid)
+    if flux > peak:
         raise BadInput(
-            f"{flux:.3g} W/cm² exceed what {fluid.name} takes away by boiling "
-            f"({fluid.peak_flux_w_per_cm2:g} W/cm²).",
+            f"{flux:.3g} W/cm² exceed what {fluid.name} takes away by boiling ({peak:.3g} W/cm²).",
             "Enlarge `area_cm2` or lower the power.",
         )
     return film_k / power_w

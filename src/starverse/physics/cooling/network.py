@@ -12,6 +12,7 @@ from starverse.physics.cooling.card import CardThermal
 
 Floats = NDArray[np.floating[Any]]
 
+_TOGETHER = 4
 _BLOCK = 256
 """Cards that are stepped together: their temperatures and coefficients stay in the nearest cache."""
 
@@ -184,16 +185,31 @@ def _run_kernel(
                 cold[k] = b[1, 0] * level + b[1, 1] * inlet[row]
                 sum_die[k] = 0.0
                 sum_sink[k] = 0.0
-            for _ in range(steps):
+            done = 0
+            while done < steps:
+                # Four steps at a time stay in registers; a remainder goes singly.
+                together = _TOGETHER if done + _TOGETHER <= steps else 1
                 for k in range(width):
-                    before_die = die[k]
-                    before_sink = sink[k]
-                    sum_die[k] += before_die
-                    sum_sink[k] += before_sink
-                    after = lean_hot[k] * before_die + a01 * before_sink + hot[k]
-                    die[k] = after
-                    sink[k] = lean_cold[k] * before_die + a11 * before_sink + cold[k]
-                    peak[k] = max(peak[k], after)
+                    at_die, at_sink, hottest = die[k], sink[k], peak[k]
+                    die_sum, sink_sum = sum_die[k], sum_sink[k]
+                    if together == _TOGETHER:
+                        for _ in range(_TOGETHER):
+                            die_sum += at_die
+                            sink_sum += at_sink
+                            after = lean_hot[k] * at_die + a01 * at_sink + hot[k]
+                            at_sink = lean_cold[k] * at_die + a11 * at_sink + cold[k]
+                            at_die = after
+                            hottest = max(hottest, after)
+                    else:
+                        die_sum += at_die
+                        sink_sum += at_sink
+                        after = lean_hot[k] * at_die + a01 * at_sink + hot[k]
+                        at_sink = lean_cold[k] * at_die + a11 * at_sink + cold[k]
+                        at_die = after
+                        hottest = max(hottest, after)
+                    die[k], sink[k], peak[k] = at_die, at_sink, hottest
+                    sum_die[k], sum_sink[k] = die_sum, sink_sum
+                done += together
             for k in range(width):
                 full = power[row, first + k]
                 state[3, first + k] += sum_die[k]

@@ -36,7 +36,7 @@ def month_of_hour() -> NDArray[np.intp]:
 
 
 def read_epw(lines: Iterable[str], name: str = "the weather file") -> Weather:
-    """Weather of an EPW file's lines: EnergyPlus Weather format, as TMY3 and TMYx years come.
+    """Weather of an EPW file's lines (read them as latin-1): EnergyPlus Weather, as TMY3 and TMYx years come.
 
     Columns 7 to 10 are dry bulb °C, dew point °C, relative humidity %, pressure Pa (EnergyPlus, Auxiliary
     Programs, 2.9.1). Raises BadInput with the line for a header that is none, an hour out of order or left

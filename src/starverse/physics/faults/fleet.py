@@ -8,7 +8,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from starverse.model.errors import BadInput
-from starverse.physics.faults.hazard import Cause, arrhenius, hazard_per_h
+from starverse.physics.faults.hazard import Cause, arrhenius, expected_failures
 
 Floats = NDArray[np.floating[Any]]
 Ints = NDArray[np.integer[Any]]
@@ -59,9 +59,9 @@ def expected_stops(
 ) -> Stops:
     """How often a fleet (or a job on all of it) stops in `hours`: Σ over causes of cards x hazard x time.
 
-    Causes compete, rates add (Poisson for constant hazards). Without a temperature each cause is taken at its
-    reference. Shared things count cards / (nodes x cards_per_node) units, rounded up, less what redundancy
-    absorbs. `card_hours_lost` is stops x cards stopped x repair, as if nothing replaced them.
+    Causes compete, rates add ; what ages is integrated over the time. Without a temperature each cause is
+    taken at its reference. Shared things count cards / (nodes x cards_per_node) units, rounded up, less what
+    redundancy absorbs. `card_hours_lost` is stops x cards stopped x repair, as if nothing replaced them.
     """
     if cards < 1 or hours <= 0:
         raise BadInput(f"{cards} cards over {hours:g} h cannot stop.", "Give `cards` and `hours` above zero.")
@@ -69,7 +69,7 @@ def expected_stops(
     lost = 0.0
     for cause in causes:
         celsius = cause.reference_c if temperature_c is None else temperature_c
-        stops = cards * hours * float(hazard_per_h(cause, celsius, age_h + hours / 2))
+        stops = cards * float(expected_failures(cause, celsius, age_h, hours))
         by_cause[cause.name] = stops
         lost += stops * cause.repair_h
     for thing in shared:

@@ -106,6 +106,20 @@ def hazard_per_h(cause: Cause, temperature_c: ArrayLike, age_h: ArrayLike = 0.0)
     return aged
 
 
+def expected_failures(cause: Cause, temperature_c: ArrayLike, age_h: float, hours: float) -> Floats:
+    """Failures of one unit in `hours` from `age_h` on: the hazard's integral, shaped as the temperatures.
+
+    ((t + h)/η)^k - (t/η)^k times the warmth, or rate x hours where nothing ages.
+    """
+    if cause.shape == 1:
+        return hazard_per_h(cause, temperature_c) * hours
+    ages = np.array([age_h, age_h + hours]) / cause.life_h
+    lost: Floats = np.diff(ages**cause.shape)[0] * arrhenius(
+        cause.activation_ev, cause.reference_c, temperature_c
+    )
+    return lost
+
+
 def total_hazard_per_h(causes: Sequence[Cause], temperature_c: ArrayLike, age_h: ArrayLike = 0.0) -> Floats:
     """Competing risks: the sum over causes, each at its own sensitivity to heat and age."""
     total: Floats = np.sum([hazard_per_h(cause, temperature_c, age_h) for cause in causes], axis=0)

@@ -49,8 +49,6 @@ DISTRIBUTION = Stage("distribution", 0.0, 0.0, 0.005)
 SUPPLY_TITANIUM = Stage("Titanium power supply", 0.0176, -0.0647, 0.1458)
 # An open-rack rectifier shelf: 97.5 % at its best, near half load (OCP Open Rack V3, 48 V PSU).
 RECTIFIER_48V = Stage("48 V rectifier", 0.004, 0.0104, 0.0148)
-# 48 V to the point of load in one step, 98 % (RAPS's SIVOC for Frontier, 0.98).
-POINT_OF_LOAD_48V = Stage("48 V converter", 0.005, 0.012, 0.003)
 
 
 class Chain(Struct, frozen=True):
