@@ -210,8 +210,10 @@ def _by_liquid(plant: Plant, it: Floats, weather: Weather) -> _Cooled:
 def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
     """A plant for `it_w` of heat as the file describes it; sized with 10 % for pumps and chiller.
 
-    Immersion needs no rear doors but a tank's own pumps; its loop is taken like a cold plate's. Flow is heat
-    over range: 1.005 kg/L x 3,981 J/kg/K for PG25.
+    The cooler is designed for 8 K between air and returned coolant, the chiller for a COP of 5 between 7 and
+    30 °C (AHRI 551/591's temperatures), keeping its share of Carnot's. Immersion needs no rear doors but a
+    tank's own pumps; its loop is taken like a cold plate's. Flow is heat over range: 1.005 kg/L x 3,981
+    J/kg/K for PG25.
     """
     flow = it_w / (plant.range_k * 3981 * 1007)
     facility = it_w / (plant.range_k * 4180 * 990)
@@ -233,7 +235,7 @@ def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
             fan_share=plant.fan_share,
             wet_effectiveness=0.8 if plant.rejection == "hybrid" else 0.0,
         )
-    chiller = carnot_chiller(heat, 5.0, plant.supply_c - 20, plant.supply_c + 3) if plant.chiller else None
+    chiller = carnot_chiller(heat, 5.0, 7.0, 30.0) if plant.chiller else None
     return LiquidPlant(
         it_w,
         pumps,

@@ -108,9 +108,7 @@ def plant_power(
     chiller: Floats = np.zeros(heat.shape)
     if plant.chiller is not None:
         lifted = load * np.clip(short_k / plant.range_k, 0, 1)
-        chiller = chiller_power_w(
-            plant.chiller, lifted, np.full(heat.shape, plant.supply_c), rejected.coolant_out_c
-        )
+        chiller = chiller_power_w(plant.chiller, lifted, wanted, rejected.coolant_out_c)
         rejected = _reject(plant.rejection, load + chiller, wanted, dry, wet, flow)
         supply = np.full(heat.shape, plant.supply_c)
     else:

@@ -87,7 +87,8 @@ def dry_cooler(
         short = able_w(middle) < heat
         low = np.where(short, middle, low)
         high = np.where(short, high, middle)
-    speed = np.where(able_w(np.full(heat.shape, cooler.fan_least)) >= heat, cooler.fan_least, high)
+    idles = (heat <= 0) | (able_w(np.full(heat.shape, cooler.fan_least)) >= heat)
+    speed = np.where(idles, cooler.fan_least, high)
     wind = air0 * speed
     least = np.minimum(coolant, wind)
     share = (
@@ -140,15 +141,17 @@ def tower(
     if unit.cycles <= 1:
         raise BadInput("A tower's cycles of concentration exceed 1.", "Give `cycles` of 3 to 7.")
     coolant = unit.heat_w / unit.range_k
-    effective0 = _effective_heat(unit.wet_bulb_c)
+    design_in_c = unit.wet_bulb_c + unit.approach_k + unit.range_k
+    effective0 = _effective_heat(np.asarray(unit.wet_bulb_c), np.asarray(design_in_c))
     design = unit.range_k / (unit.range_k + unit.approach_k)
-    air0 = coolant / effective0
+    air0 = float(coolant / effective0)
     conductance0 = coolant * ntu_for(design, 1.0)
+    effective = _effective_heat(wet, np.maximum(wanted + heat / coolant, wet + 1.0))
 
     def share_of(speed: Floats) -> Floats:
-        wind = air0 * speed * _effective_heat(wet)
+        wind = air0 * speed * effective
         least = np.minimum(coolant, wind)
-        conductance = conductance0 * speed**0.6 * _effective_heat(wet) / effective0
+        conductance = conductance0 * speed**0.6 * effective / effective0
         share: Floats = effectiveness(conductance / least, least / np.maximum(coolant, wind)) * least
         return share
 
@@ -162,26 +165,37 @@ def tower(
         middle = (low + high) / 2
         short = able_w(middle) < heat
         low, high = np.where(short, middle, low), np.where(short, high, middle)
-    speed = np.where(able_w(np.full(heat.shape, unit.fan_least)) >= heat, unit.fan_least, high)
+    idles = (heat <= 0) | (able_w(np.full(heat.shape, unit.fan_least)) >= heat)
+    speed = np.where(idles, unit.fan_least, high)
     reached = wet + heat * (1 / share_of(speed) - 1 / coolant)
     out = np.maximum(reached, wanted)
     wind = air0 * speed
-    leaving = humidity_ratio(wet + heat / (wind * _effective_heat(wet)), 1.0, SEA_LEVEL_PA)
+    leaving = humidity_ratio(_saturated_c(_enthalpy(wet) + heat / wind), 1.0, SEA_LEVEL_PA)
     entering = humidity_ratio_at_wet_bulb(np.maximum(dry, wet), wet, SEA_LEVEL_PA)
     evaporated = np.maximum(wind * (leaving - entering), 0.0)
     water = evaporated * unit.cycles / (unit.cycles - 1) + unit.drift_share * coolant / 4180
     return Rejected(unit.fan_share * unit.heat_w * speed**3, water, out, speed)
 
 
-def _effective_heat(wet_bulb_c: ArrayLike) -> Floats:
-    """d(saturation enthalpy)/dT in J/kg/K at the wet bulb, relative heat capacity of saturated air
-    (Braun)."""
-    wet = np.asarray(wet_bulb_c, dtype=float)
+def _enthalpy(celsius: Floats) -> Floats:
+    """Of saturated air at sea level, J per kg of dry air (ASHRAE 2017, 1, equation 30)."""
+    ratio = humidity_ratio(celsius, 1.0, SEA_LEVEL_PA)
+    found: Floats = 1006 * celsius + ratio * (2.501e6 + 1860 * celsius)
+    return found
 
-    def enthalpy(celsius: Floats) -> Floats:
-        ratio = humidity_ratio(celsius, 1.0, SEA_LEVEL_PA)
-        found: Floats = 1006 * celsius + ratio * (2.501e6 + 1860 * celsius)
-        return found
 
-    slope: Floats = (enthalpy(wet + 2.5) - enthalpy(wet - 2.5)) / 5
+def _effective_heat(wet_c: Floats, water_c: Floats) -> Floats:
+    """Braun's heat capacity of saturated air: its enthalpy's slope from the wet bulb to the water, J/kg/K."""
+    slope: Floats = (_enthalpy(water_c) - _enthalpy(wet_c)) / (water_c - wet_c)
     return slope
+
+
+def _saturated_c(enthalpy: Floats) -> Floats:
+    """The temperature at which saturated air has that enthalpy, by bisection to 1e-4 K."""
+    low, high = np.full(enthalpy.shape, -40.0), np.full(enthalpy.shape, 90.0)
+    for _ in range(21):
+        middle = (low + high) / 2
+        above = _enthalpy(middle) > enthalpy
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    found: Floats = (low + high) / 2
+    return found
