@@ -1,5 +1,7 @@
 """Questions of cooling, faults and checkpoints get answers with equation and source, or one sentence."""
 
+import subprocess
+import sys
 from typing import Any
 
 import msgspec
@@ -87,3 +89,12 @@ def test_no_save_is_due_before_the_last_is_written() -> None:
 def test_nonsense_is_refused_in_one_sentence(ask: Any, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         ask()
+
+
+def test_asking_compiles_nothing() -> None:
+    """The command line answers at once: numba, matplotlib, psychrolib and CoolProp stay out."""
+    rooms = "site, site_file, site_picture, cooling, faults, checkpoints"
+    code = f"from starverse.planning import {rooms}; import sys; print(*sorted(sys.modules))"
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = {name.partition(".")[0] for name in said.stdout.split()}
+    assert not loaded & {"numba", "matplotlib", "psychrolib", "CoolProp", "scipy"}

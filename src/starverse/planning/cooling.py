@@ -13,7 +13,7 @@ from starverse.physics.cooling.card import (
     steady_c,
 )
 from starverse.physics.cooling.fluids import fluid_named, properties
-from starverse.physics.cooling.network import seconds_until
+from starverse.physics.cooling.step import seconds_until
 
 EQUATION = "T = Tin + P (R1 + R2) / (1 - a P (R1 + R2)); pump V Δp / η"
 SOURCES = {

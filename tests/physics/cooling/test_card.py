@@ -20,7 +20,8 @@ from starverse.physics.cooling.card import (
     steady_c,
 )
 from starverse.physics.cooling.fluids import fluid_named
-from starverse.physics.cooling.network import run, seconds_until
+from starverse.physics.cooling.network import run
+from starverse.physics.cooling.step import seconds_until
 
 ACME = Path(__file__).parents[4] / "shared" / "traces" / "acme-utilization"
 
@@ -123,6 +124,20 @@ def test_without_flow_a_card_has_seconds(sink_j_per_k: float, low: float, high: 
     """
     thermal = CardThermal(sink_j_per_k=sink_j_per_k)
     assert low <= seconds_until(thermal, 700, 63, 87) <= high
+
+
+def test_the_seconds_are_those_of_the_network() -> None:
+    """Stepped with next to no conductance to the coolant, a card crosses the limit at the same moment."""
+    start = CardThermal()
+    left = seconds_until(start, 700, 63, 87)
+    # the same card, at rest with its sink 14 K below the die: reached by running it up with flow
+    steady_inlet = 63 - 700 * (start.die_k_per_w + start.sink_k_per_w)
+    warm = run(start, np.full((1, 1), 700.0), np.array([steady_inlet]), start_c=63, steps_per_row=4000)
+    assert float(warm.die_c[0]) == pytest.approx(63, abs=1e-6)
+    assert float(warm.sink_c[0]) == pytest.approx(63 - 14, abs=1e-6)
+    rise = 700 * left / (start.die_j_per_k + start.sink_j_per_k)
+    assert rise == pytest.approx(87 - 63, abs=700 * start.die_k_per_w)
+    assert seconds_until(start, 700, 63, 63.01) > 0
 
 
 def test_more_air_cools_better() -> None:

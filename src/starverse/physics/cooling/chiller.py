@@ -15,9 +15,9 @@ class Chiller(Struct, frozen=True):
     """A vapour-compression chiller of DOE-2's form: capacity, COP at its rating, and three curves.
 
     Each temperature curve is (1, x, x², y, y², xy) in x, the water leaving the evaporator, and y, the water
-    entering the condenser, both in °C; `load_curve` is (1, p, p²) in the part load. The defaults are the
-    variable-speed centrifugal example of ASHRAE 90.1's user manual form, with temperature curves derived from
-    a Carnot share: `carnot_share` above zero uses COP = share x Tev / (Tco - Tev) with 2 K pinch instead.
+    entering the condenser, both in °C; `load_curve` is (1, p, p²) in the part load. The defaults are flat:
+    power in proportion to heat at the rated COP, whatever the temperatures. `carnot_share` above zero takes
+    the COP from the temperatures instead: share x Tev / (Tco - Tev), 2 K colder and warmer than the water.
     """
 
     capacity_w: float

@@ -83,8 +83,8 @@ DESCHUTES = Cdu(
 )
 XDU1350 = Cdu(
     "Vertiv Liebert XDU1350",
-    "reference/facility.md, 5.3 (LBNL VertivLiebertXDU1350 record); pump power from head, flow and 65 %",
-    heat_w=1.368e6,
+    "reference/facility.md, 5.3 (flow, approach); heat by its name; head of 250 kPa and 65 % assumed",
+    heat_w=1.35e6,
     rack_kg_per_s=20.6,
     facility_kg_per_s=20.6,
     approach_k=4.0,

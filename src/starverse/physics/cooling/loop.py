@@ -109,19 +109,25 @@ def delayed_c(
     heat.
 
     What leaves in a step entered when the flow since then filled `volume_m3`: the delay is volume over flow,
-    also where the flow changes or stops. A pipe full of `start_c` at first. Linear between steps.
+    also where the flow changes or stops (then the last temperature stands). The pipe is full of `start_c` at
+    first. Heat is followed rather than temperature, so that none is lost between steps.
     """
     if inlet_c.shape != flow_m3_per_s.shape or inlet_c.ndim != 1:
         raise BadInput("Temperatures and flows come step by step.", "Give both with shape (steps,).")
     if volume_m3 < 0 or step_s <= 0:
         raise BadInput("A pipe has a volume, time a step.", "Give `volume_m3` from 0, `step_s` above 0.")
-    passed = np.cumsum(flow_m3_per_s) * step_s
-    # Parcels are told by the volume that had entered when they did; the flow may stand still, so that several
-    # steps share one volume: the last of them is at the inlet.
-    entered = np.concatenate(([-volume_m3, 0.0], passed))
-    parcels = np.concatenate(([start_c, start_c], inlet_c))
-    leaving: Floats = np.interp(passed - volume_m3, entered, parcels)
-    return leaving
+    volume = flow_m3_per_s * step_s
+    passed = np.concatenate(([0.0], np.cumsum(volume)))
+    heat = np.concatenate(([0.0], np.cumsum(volume * inlet_c)))
+    entered = np.concatenate(([-volume_m3], passed))
+    content = np.concatenate(([-volume_m3 * start_c], heat))
+    left = np.diff(np.interp(passed - volume_m3, entered, content))
+    moves = volume > 0
+    leaving = np.where(moves, left / np.where(moves, volume, 1.0), np.nan)
+    # where nothing moved, what left last still stands at the end
+    last = np.maximum.accumulate(np.where(moves, np.arange(len(leaving)), -1))
+    stands: Floats = np.where(last >= 0, leaving[np.maximum(last, 0)], start_c)
+    return stands
 
 
 def facility_loss_rise_k(

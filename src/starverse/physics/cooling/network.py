@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from starverse.model.errors import BadInput
 from starverse.physics.cooling.card import CardThermal
+from starverse.physics.cooling.step import exact_step
 
 Floats = NDArray[np.floating[Any]]
 
@@ -27,15 +28,6 @@ class Course(Struct, frozen=True):
     heat_in_j: Floats
     heat_out_j: Floats
     stored_j: Floats
-
-
-class _Step(Struct, frozen=True):
-    """One exact step of length h: x' = A x + B u, and its integral ∫x dt = G x + H u; u = (power, inlet)."""
-
-    a: Floats
-    b: Floats
-    g: Floats
-    h: Floats
 
 
 def run(
@@ -65,7 +57,7 @@ def run(
         )
     if step_s <= 0 or steps_per_row < 1:
         raise BadInput("Time must go on.", "Give `step_s` above zero and `steps_per_row` of at least 1.")
-    step = _exact(thermal, step_s)
+    step = exact_step(thermal, step_s)
     state = np.empty((6, power_w.shape[1]))
     state[:3] = start_c
     state[3:] = 0.0
@@ -95,55 +87,6 @@ def run(
         heat_out_j=(integral_sink - float(inlet_c.sum()) * row_s) / thermal.sink_k_per_w,
         stored_j=stored,
     )
-
-
-def seconds_until(thermal: CardThermal, power_w: float, start_c: float, limit_c: float) -> float:
-    """Seconds until a card, steady at `start_c`, reaches `limit_c` at `power_w` once its coolant stands
-    still.
-
-    Nothing leaves the two nodes then: they rise together at P / (C1 + C2). 700 W on 210 to 460 J/K are 1.5 to
-    3.3 K/s (reference/facility.md, P2). `inf` for no power.
-    """
-    if power_w <= 0:
-        return float("inf")
-    if limit_c <= start_c:
-        return 0.0
-    capacity = thermal.die_j_per_k + thermal.sink_j_per_k
-    step = _exact(
-        CardThermal(thermal.die_k_per_w, 1e12, thermal.die_j_per_k, thermal.sink_j_per_k), step_s=0.01
-    )
-    # At steady state the die stands P R1 above the sink; then both drift.
-    die, sink = start_c, start_c - power_w * thermal.die_k_per_w
-    bound = int(100 * (2 * (limit_c - start_c) * capacity / power_w + 1))
-    for count in range(1, bound + 1):
-        die, sink = (
-            step.a[0, 0] * die + step.a[0, 1] * sink + step.b[0, 0] * power_w,
-            step.a[1, 0] * die + step.a[1, 1] * sink + step.b[1, 0] * power_w,
-        )
-        if die >= limit_c:
-            return count * 0.01
-    return float("inf")
-
-
-def _exact(thermal: CardThermal, step_s: float) -> _Step:
-    """The matrices of one step, from the two eigenvalues of the network."""
-    g1, g2 = 1 / thermal.die_k_per_w, 1 / thermal.sink_k_per_w
-    system = np.array(
-        [
-            [-g1 / thermal.die_j_per_k, g1 / thermal.die_j_per_k],
-            [g1 / thermal.sink_j_per_k, -(g1 + g2) / thermal.sink_j_per_k],
-        ]
-    )
-    drive = np.array([[1 / thermal.die_j_per_k, 0.0], [0.0, g2 / thermal.sink_j_per_k]])
-    rates, vectors = np.linalg.eig(system)
-    back = np.linalg.inv(vectors)
-    grown = np.exp(rates * step_s)
-    # ∫e^(λs) ds and ∫∫ over the step; expm1 keeps their digits where λh is small.
-    once = np.expm1(rates * step_s) / rates
-    twice = (once - step_s) / rates
-    a = (vectors * grown) @ back
-    integral = (vectors * once) @ back
-    return _Step(a, integral @ drive, integral, (vectors * twice) @ back @ drive)
 
 
 @njit(cache=True, fastmath=True)
