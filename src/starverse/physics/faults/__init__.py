@@ -1,0 +1,1 @@
+"""What breaks, how often, how hot it was, and what breaks with it; pure."""

@@ -1,0 +1,115 @@
+"""How often a job should checkpoint where, and what is left of its time."""
+
+from msgspec import Struct
+
+from starverse.model.errors import BadInput
+from starverse.physics.checkpoints import (
+    Level,
+    daly_interval_s,
+    goodput,
+    plan_levels,
+    save_s,
+    state_bytes,
+    young_interval_s,
+)
+from starverse.physics.faults.fleet import expected_stops
+from starverse.physics.faults.fleets import fleet_named
+
+EQUATION = "τ_i = √(2 δ_i / λ_i); one level: Daly's √(2δM) (1 + ⅓√(δ/2M) + ⅑δ/2M) - δ"
+SOURCE = "Young, CACM 17 (1974); Daly, FGCS 22 (2006); Benoit et al., IEEE Trans. Computers 66 (2017)"
+
+
+class LevelAnswer(Struct, frozen=True):
+    """One place to save to: how long a save stalls, how often, and what that costs of the time."""
+
+    name: str
+    stall_s: float
+    interval_s: float
+    stall_share: float
+    redo_share: float
+    restart_share: float
+
+
+class CheckpointAnswer(Struct, frozen=True):
+    """What `plan checkpoint` says: one level by Young and Daly, and several if there is a fast one."""
+
+    cards: int
+    state_bytes: float
+    mtbf_h: float
+    equation: str
+    source: str
+    young_interval_s: float
+    daly_interval_s: float
+    goodput_one_level: float
+    levels: tuple[LevelAnswer, ...]
+    ettr: float
+    lost_s_per_stop: float
+
+
+def plan_checkpoint(
+    parameters: float = 405e9,
+    cards: int = 16_384,
+    bytes_per_parameter: float = 14.0,
+    volume_bytes_per_s: float = 2e12,
+    card_bytes_per_s: float = 2e9,
+    memory_bytes_per_s: float = 25e9,
+    memory_survives: float = 0.0,
+    restart_s: float = 300.0,
+    memory_restart_s: float = 60.0,
+    asynchronous: bool = True,
+    fleet: str = "llama3",
+    stops_per_hour: float | None = None,
+    least_interval_s: float = 10.0,
+) -> CheckpointAnswer:
+    """The best interval and what is left of the time for a job on `cards`.
+
+    A save goes to a volume that takes `volume_bytes_per_s` in all and `card_bytes_per_s` a card;
+    asynchronous, training stands still only while the state is copied to memory at `memory_bytes_per_s` a
+    card. With `memory_survives` above zero that share of stops restarts from a peer's memory (Gemini, SOSP
+    '23). Stops come at the published fleet's rate unless `stops_per_hour` is given;
+    `least_interval_s` is e.g. a step.
+    """
+    if not 0 <= memory_survives < 1:
+        raise BadInput(
+            f"Memory that survives {memory_survives:g} of the stops is no share below one.",
+            "Give `memory_survives` from 0 to 1.",
+        )
+    hours = 24.0
+    if stops_per_hour is None:
+        stops_per_hour = expected_stops(fleet_named(fleet), cards, hours).total / hours
+    if stops_per_hour <= 0:
+        raise BadInput("A job that never stops needs no checkpoint.", "Give `stops_per_hour` above zero.")
+    rate, mtbf = stops_per_hour / 3600, 3600 / stops_per_hour
+    state = state_bytes(parameters, bytes_per_parameter)
+    written = save_s(state, cards, card_bytes_per_s, volume_bytes_per_s)
+    copied = save_s(state, cards, memory_bytes_per_s)
+    stall = copied if asynchronous else written
+    behind = written if asynchronous else 0.0
+    levels = [Level("volume", stall, restart_s, rate * (1 - memory_survives), behind)]
+    if memory_survives:
+        levels.insert(0, Level("memory of a peer", copied, memory_restart_s, rate * memory_survives))
+    plan = plan_levels(levels, least_interval_s)
+    daly = daly_interval_s(stall, mtbf)
+    return CheckpointAnswer(
+        cards=cards,
+        state_bytes=state,
+        mtbf_h=mtbf / 3600,
+        equation=EQUATION,
+        source=SOURCE,
+        young_interval_s=young_interval_s(stall, mtbf),
+        daly_interval_s=daly,
+        goodput_one_level=goodput(daly, stall, restart_s + behind, mtbf),
+        levels=tuple(
+            LevelAnswer(
+                plan.name,
+                level.stall_s,
+                plan.interval_s,
+                plan.stall_share,
+                plan.redo_share,
+                plan.restart_share,
+            )
+            for level, plan in zip(levels, plan.levels, strict=True)
+        ),
+        ettr=plan.ettr,
+        lost_s_per_stop=plan.lost_s_per_stop,
+    )

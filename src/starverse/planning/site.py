@@ -1,0 +1,254 @@
+"""What a site draws, drinks and costs over a year of weather."""
+
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from starverse.model.errors import BadInput
+from starverse.model.units import YUAN
+from starverse.money.tco import (
+    FLAT,
+    TIME_OF_USE,
+    CardHour,
+    Cost,
+    Tariff,
+    break_even_card_yuan,
+    card_hour,
+    energy_bill,
+)
+from starverse.physics.cooling.chiller import carnot_chiller
+from starverse.physics.cooling.crac import ECONOPHASE_HALL, AirHall, AirServers, CracUnit, hall_power
+from starverse.physics.cooling.loop import Resistance
+from starverse.physics.cooling.plant import LiquidPlant, PumpDuty, plant_power
+from starverse.physics.cooling.rejection import DryCooler, Tower
+from starverse.physics.cooling.weather import Weather
+from starverse.physics.indices import Energy, Indices, indices
+from starverse.physics.power.chain import (
+    AC_CHAIN,
+    AC_CHAIN_ECO,
+    BUSBAR_CHAIN,
+    SUPPLY_TITANIUM,
+    TRANSFORMER,
+    Chain,
+    chain_losses,
+)
+from starverse.planning.site_file import Cards, Plant, Site
+
+Floats = NDArray[np.floating[Any]]
+
+EQUATION = "PUE = (IT + cooling + power losses + other) / IT, annual energies; TCO by annuity"
+SOURCE = (
+    "ISO/IEC 30134-2 category 3; plant by ε-NTU, affinity and fan laws (reference/facility.md, 5); "
+    "loss curves a + bx + cx²"
+)
+
+_CHAINS = {"busbar": BUSBAR_CHAIN, "ac": AC_CHAIN, "ac-eco": AC_CHAIN_ECO}
+_MECHANICAL = Chain("mechanical", ((TRANSFORMER, 0.5),))
+
+
+class SiteYear(Struct, frozen=True):
+    """A site's year, hour by hour, shape (8760,): what goes into its indices, and the plant's parts in W."""
+
+    energy: Energy
+    total_w: Floats
+    pump_w: Floats
+    fan_w: Floats
+    compressor_w: Floats
+    supply_c: Floats
+
+
+class SiteAnswer(Struct, frozen=True):
+    """What `plan site` says. Money in micro-yuan."""
+
+    site: str
+    weather: str
+    equation: str
+    source: str
+    boundary: str
+    pue: float
+    pue_by_month: tuple[float, ...]
+    ppue_cooling: float
+    ppue_power: float
+    tue: float
+    wue_l_per_kwh: float
+    water_m3_per_year: float
+    it_kw: float
+    peak_kw: float
+    energy_mwh_per_year: float
+    chiller_hours: int
+    supply_most_c: float
+    card_hour: CardHour
+    card_hour_micro_yuan: int
+    break_even_card_yuan: float
+    assumed: tuple[str, ...]
+
+
+def plan_site(site: Site, weather: Weather) -> SiteAnswer:
+    """A year of a site: PUE by month, power at peak, water, and the cost of a sold card-hour."""
+    year = site_year(site, weather)
+    found: Indices = indices(year.energy, 3)
+    total_kw = year.total_w / 1e3
+    tariff = _tariff(site)
+    energy, demand = energy_bill(total_kw.tolist(), tariff)
+    money = site.money
+    cost = Cost(
+        money.card_yuan,
+        interest=money.interest_share,
+        life_years=money.life_years,
+        residual_share=money.residual_share,
+        site_yuan_per_kw=money.site_yuan_per_kw,
+    )
+    it_kw = float(year.energy.it_w.max()) / 1e3
+    hour = card_hour(cost, site.cards.count, it_kw, energy, demand, money.sold_share)
+    even = break_even_card_yuan(
+        cost, round(money.price_yuan * YUAN), site.cards.count, it_kw, energy, demand, money.sold_share
+    )
+    return SiteAnswer(
+        site=site.name,
+        weather=weather.where,
+        equation=EQUATION,
+        source=SOURCE,
+        boundary=found.boundary,
+        pue=found.pue,
+        pue_by_month=found.pue_by_month,
+        ppue_cooling=found.ppue_cooling,
+        ppue_power=found.ppue_power,
+        tue=found.tue,
+        wue_l_per_kwh=found.wue_l_per_kwh,
+        water_m3_per_year=float(year.energy.water_kg_per_s.sum()) * 3.6,
+        it_kw=it_kw,
+        peak_kw=float(total_kw.max()),
+        energy_mwh_per_year=float(total_kw.sum()) / 1e3,
+        chiller_hours=int((year.compressor_w > 0).sum()),
+        supply_most_c=float(year.supply_c.max()),
+        card_hour=hour,
+        card_hour_micro_yuan=hour.total,
+        break_even_card_yuan=even,
+        assumed=(
+            "loss curves and plant sizes are typical, not one maker's",
+            "the load is the same all year",
+            hour.definition,
+        ),
+    )
+
+
+def site_year(site: Site, weather: Weather) -> SiteYear:
+    """A site's year in hours. IT is metered at the rack: busbar, or the servers' supplies with AC.
+
+    So a rectifier shelf counts as a loss, a server's supply as IT (and TUE takes it out again).
+    """
+    hours = weather.dry_bulb_c.shape[0]
+    computing = np.full(hours, _computing_w(site.cards))
+    fans_in_it = computing * site.cards.fan_share if site.plant.kind == "air" else np.zeros(hours)
+    used = computing + fans_in_it
+    peak = float(used.max())
+    racks = max(1, round(peak / site.electrical.rack_w))
+    losses = chain_losses(_CHAINS[site.electrical.chain], used, peak, racks)
+    inside = losses.by_stage_w.get(SUPPLY_TITANIUM.name, np.zeros(hours))
+    it = used + inside
+    if site.plant.kind == "air":
+        cooled = _by_air(it, fans_in_it, weather)
+    else:
+        cooled = _by_liquid(site.plant, it, weather)
+    pump, fan, compressor, water, supply = cooled
+    cooling = pump + fan + compressor
+    mechanical = chain_losses(_MECHANICAL, cooling, float(cooling.max())).lost_w
+    other = it * site.electrical.other_share
+    lost = losses.lost_w - inside + mechanical
+    energy = Energy(it, cooling, lost, other, fans_in_it, inside, water)
+    return SiteYear(energy, it + cooling + lost + other, pump, fan, compressor, supply)
+
+
+def _computing_w(cards: Cards) -> float:
+    nodes = -(-cards.count // cards.per_node)
+    each = cards.idle_w + (cards.power_w - cards.idle_w) * cards.load_share
+    if cards.idle_w > cards.power_w:
+        raise BadInput(
+            f"`cards.idle_w` = {cards.idle_w:g} exceeds `cards.power_w` = {cards.power_w:g}.",
+            "Swap the two, or lower `idle_w`.",
+        )
+    return cards.count * each + nodes * cards.node_w
+
+
+_Cooled = tuple[Floats, Floats, Floats, Floats, Floats]
+
+
+def _by_air(it: Floats, fans: Floats, weather: Weather) -> _Cooled:
+    """Units of EnergyPlus' example, as many as the heat takes; servers breathe 0.1 L/s per W as there."""
+    peak = float(it.max())
+    servers = AirServers(
+        chips_w=float((it - fans).max()),
+        fans_w=float(fans.max()),
+        air_m3_per_s=peak * 1e-4,
+        chips_curve=(0.0, 1.0, 0.0),
+        air_curve=(0.0, 1.0, 0.0),
+        supply_loss_share=0.0,
+    )
+    like = ECONOPHASE_HALL.unit
+    scale = 1.3 * peak / like.capacity_w
+    unit = CracUnit(
+        capacity_w=like.capacity_w * scale,
+        cop=like.cop,
+        air_m3_per_s=servers.air_m3_per_s * 1.25,
+        fan_w=servers.air_m3_per_s * 1.25 * like.fan_w / like.air_m3_per_s,
+        capacity_by_air=like.capacity_by_air,
+        power_by_air=like.power_by_air,
+    )
+    took = hall_power(AirHall(servers, unit), it / peak, weather.dry_bulb_c)
+    none = np.zeros_like(it)
+    return none, took.fan_w, took.compressor_w, none, took.supply_c
+
+
+def _by_liquid(plant: Plant, it: Floats, weather: Weather) -> _Cooled:
+    took = plant_power(liquid_plant(plant, float(it.max())), it, weather.dry_bulb_c, weather.wet_bulb_c)
+    pump: Floats = np.sum(list(took.pump_w.values()), axis=0)
+    return pump, took.fan_w + took.air_fan_w, took.chiller_w, took.water_kg_per_s, took.supply_c
+
+
+def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
+    """A plant for `it_w` of heat as the file describes it; sized with 10 % for pumps and chiller.
+
+    The cooler is designed for 8 K between air and returned coolant, the chiller for a COP of 5 between 7 and
+    30 °C (AHRI 551/591's temperatures), keeping its share of Carnot's. Immersion needs no rear doors but a
+    tank's own pumps; its loop is taken like a cold plate's. Flow is heat over range: 1.005 kg/L x 3,981
+    J/kg/K for PG25.
+    """
+    flow = it_w / (plant.range_k * 3981 * 1007)
+    facility = it_w / (plant.range_k * 4180 * 990)
+    pumps = (
+        PumpDuty("racks", flow, Resistance(plant.loop_pa), plant.pump_efficiency),
+        PumpDuty("facility", facility, Resistance(plant.facility_pa), plant.pump_efficiency),
+    )
+    returned = plant.supply_c - plant.approach_k
+    heat = 1.1 * it_w
+    cooler: DryCooler | Tower
+    if plant.rejection == "tower":
+        cooler = Tower(heat, range_k=plant.range_k, fan_share=plant.fan_share)
+    else:
+        cooler = DryCooler(
+            heat,
+            air_c=returned - 8.0,
+            coolant_in_c=returned + plant.range_k,
+            coolant_out_c=returned,
+            fan_share=plant.fan_share,
+            wet_effectiveness=0.8 if plant.rejection == "hybrid" else 0.0,
+        )
+    chiller = carnot_chiller(heat, 5.0, 7.0, 30.0) if plant.chiller else None
+    return LiquidPlant(
+        it_w,
+        pumps,
+        cooler,
+        supply_c=plant.supply_c,
+        approach_k=plant.approach_k,
+        range_k=plant.range_k,
+        chiller=chiller,
+        air_share=plant.air_share,
+    )
+
+
+def _tariff(site: Site) -> Tariff:
+    if site.money.time_of_use:
+        return TIME_OF_USE
+    return Tariff((round(site.money.energy_yuan_per_kwh * YUAN),) * 24, FLAT.demand_micro_yuan_per_kw_month)

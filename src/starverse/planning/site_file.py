@@ -1,0 +1,167 @@
+"""A site as a person writes it: one TOML file, each key with its unit, nothing unknown let through."""
+
+import tomllib
+from difflib import get_close_matches
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from msgspec import Struct, ValidationError, convert
+from msgspec.structs import fields
+
+from starverse.model.errors import BadInput
+
+Cooling = Literal["air", "cold-plate", "single-phase", "two-phase"]
+Rejection = Literal["dry", "hybrid", "tower"]
+PowerChain = Literal["busbar", "ac", "ac-eco"]
+
+
+class Cards(Struct, frozen=True):
+    """What is cooled: defaults are the reference cluster of CLAIMS.md, 30,000 cards of 700 W."""
+
+    count: int = 30_000
+    power_w: float = 700.0
+    idle_w: float = 80.0
+    load_share: float = 0.9
+    """How busy cards are, all year."""
+    per_node: int = 8
+    node_w: float = 1_600.0
+    """What a node takes beside its cards: processors, memory, network."""
+    fan_share: float = 0.10
+    """Server fans on top where cards are cooled by air; none with liquid."""
+
+
+class Plant(Struct, frozen=True):
+    """How heat leaves. Temperatures are those that the racks get."""
+
+    kind: Cooling = "cold-plate"
+    supply_c: float = 40.0
+    range_k: float = 8.0
+    approach_k: float = 4.0
+    """Of the racks' supply above the coolers': one CDU; 3 K more for each exchanger between."""
+    air_share: float = 0.10
+    """The share of heat that rear doors take; all of it with `kind` air."""
+    flow_l_per_min: float = 1.0
+    """Through each cold plate."""
+    rejection: Rejection = "hybrid"
+    chiller: bool = True
+    loop_pa: float = 250_000.0
+    """Pressure drop of the racks' loop with its CDU, at full flow."""
+    facility_pa: float = 200_000.0
+    pump_efficiency: float = 0.65
+    fan_share: float = 0.02
+
+
+class Electrical(Struct, frozen=True):
+    """How power comes: 48 V busbar, or AC with a UPS in double conversion or eco mode."""
+
+    chain: PowerChain = "busbar"
+    rack_w: float = 30_000.0
+    other_share: float = 0.005
+    """Lighting, security, offices: a share of IT."""
+
+
+class Money(Struct, frozen=True):
+    """What it costs, in yuan."""
+
+    card_yuan: float = 28_000.0
+    interest_share: float = 0.06
+    life_years: float = 5.0
+    residual_share: float = 0.0
+    site_yuan_per_kw: float = 20_000.0
+    sold_share: float = 0.70
+    energy_yuan_per_kwh: float = 0.65
+    time_of_use: bool = False
+    price_yuan: float = 1.85
+
+
+class Site(Struct, frozen=True):
+    """A site; any part left out is the reference cluster's."""
+
+    name: str = "xiamen-30k"
+    cards: Cards = Cards()
+    plant: Plant = Plant()
+    electrical: Electrical = Electrical()
+    money: Money = Money()
+
+
+UNITS = ("_w", "_c", "_k", "_pa", "_l_per_min", "_yuan", "_yuan_per_kw", "_yuan_per_kwh", "_years", "_share")
+
+
+def parse_site(text: str, file: str = "the site file") -> Site:
+    """The site that a TOML text describes.
+
+    Raises BadInput with the key: for an unknown one, naming the nearest known; for one without its unit,
+    naming how it is written; for a value of the wrong kind or outside what is possible.
+    """
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as wrong:
+        raise BadInput(f"{file} is no TOML: {wrong}.", "Correct that line.") from None
+    _check_keys(given, Site, "", file)
+    try:
+        site = convert(given, Site)
+    except ValidationError as wrong:
+        what, _, where = str(wrong).partition(" - at ")
+        key = where.strip("`$.") or "it"
+        words = _words(key)
+        remedy = f"Give {' or '.join(words)}." if words else "Give that kind of value."
+        raise BadInput(f"{file}: `{key}`: {what[0].lower()}{what[1:]}.", remedy) from None
+    _check_ranges(site, file)
+    return site
+
+
+def _check_keys(given: dict[str, Any], shape: type[Struct], path: str, file: str) -> None:
+    known = {field.name: field.type for field in fields(shape)}
+    for key, value in given.items():
+        name = f"{path}{key}"
+        if key not in known:
+            raise _unknown(key, name, path, list(known), file)
+        inner = known[key]
+        if isinstance(inner, type) and issubclass(inner, Struct) and isinstance(value, dict):
+            _check_keys(value, inner, f"{name}.", file)
+
+
+def _unknown(key: str, name: str, path: str, known: list[str], file: str) -> BadInput:
+    with_unit = [k for k in known if any(k == key + unit for unit in UNITS)]
+    if with_unit:
+        return BadInput(f"{file}: `{name}` has no unit.", f"Write `{path}{with_unit[0]}`.")
+    near = get_close_matches(key, known, 1, 0.5)
+    remedy = f"Did you mean `{path}{near[0]}`?" if near else f"Known are {', '.join(known)}."
+    return BadInput(f"{file}: there is no key `{name}`.", remedy)
+
+
+def _words(key: str) -> tuple[str, ...]:
+    """The words that a key of a part may have, if it takes words."""
+    part, _, name = key.partition(".")
+    table = getattr(Site(), part, None)
+    hint = get_type_hints(type(table)).get(name) if isinstance(table, Struct) else None
+    return get_args(hint) if get_origin(hint) is Literal else ()
+
+
+def _check_ranges(site: Site, file: str) -> None:
+    """Shares are from 0 to 1, counts and watts above zero; temperatures may be anything physical."""
+    for part in ("cards", "plant", "electrical", "money"):
+        table = getattr(site, part)
+        for name in get_type_hints(type(table)):
+            value, key = getattr(table, name), f"{part}.{name}"
+            if get_origin(get_type_hints(type(table))[name]) is Literal or isinstance(value, bool | str):
+                continue
+            if name.endswith(("_share", "efficiency")) and not 0 <= value <= 1:
+                raise BadInput(f"{file}: `{key}` = {value:g} is not a share.", "Give 0 to 1.")
+            if not name.endswith(("_c", "_share")) and value < 0:
+                raise BadInput(f"{file}: `{key}` = {value:g} is below zero.", "Give it from zero.")
+            if name in _ABOVE_ZERO and value <= 0:
+                raise BadInput(f"{file}: `{key}` must be above zero.", f"Raise `{key}`.")
+
+
+_ABOVE_ZERO = {
+    "count",
+    "power_w",
+    "per_node",
+    "range_k",
+    "rack_w",
+    "life_years",
+    "sold_share",
+    "pump_efficiency",
+    "loop_pa",
+    "flow_l_per_min",
+}

@@ -1,0 +1,100 @@
+"""Questions of cooling, faults and checkpoints get answers with equation and source, or one sentence."""
+
+import subprocess
+import sys
+from typing import Any
+
+import msgspec
+import pytest
+
+from starverse.model.errors import BadInput
+from starverse.planning.checkpoints import plan_checkpoint
+from starverse.planning.cooling import plan_cooling
+from starverse.planning.faults import plan_faults
+
+
+@pytest.mark.parametrize("ask", [plan_cooling, plan_faults, plan_checkpoint])
+def test_an_answer_without_any_input_names_equation_and_source(ask: Any) -> None:
+    said = msgspec.json.decode(msgspec.json.encode(ask()))
+    assert said["equation"]
+    assert said["source"]
+
+
+def test_700_w_on_a_cold_plate_at_32_c_is_63_c() -> None:
+    """C4 of CLAIMS.md: a cold plate with 32 °C coolant gives 63.1 °C."""
+    assert plan_cooling("cold-plate", 700, 32).die_c == pytest.approx(63.1, abs=0.2)
+
+
+def test_63_c_in_a_fluid_that_boils_at_50_c_is_not_single_phase() -> None:
+    with pytest.raises(BadInput, match="no single-phase"):
+        plan_cooling("single-phase", 700, 43, coolant="novec-649")
+    assert plan_cooling("two-phase", 700).coolant_in_c == pytest.approx(49.05)
+
+
+def test_air_lets_the_same_card_reach_83_c() -> None:
+    assert plan_cooling("air", 700, 32).die_c == pytest.approx(83, abs=0.2)
+
+
+def test_more_flow_cools_and_costs_pump_power() -> None:
+    slow, fast = plan_cooling(flow_l_per_min=0.6), plan_cooling(flow_l_per_min=2.0)
+    assert fast.die_c < slow.die_c
+    assert fast.pump_w_per_card > slow.pump_w_per_card
+    assert slow.seconds_to_limit is not None
+    assert 5 < slow.seconds_to_limit < 17
+
+
+def test_llama3s_rates_stop_30000_cards_14_times_a_day() -> None:
+    found = plan_faults(cards=30_000, days=30)
+    assert found.stops_per_day == pytest.approx(14.2, abs=0.05)
+    assert found.by_cause[0].cause == "faulty card"
+    assert found.by_cause[0].share == pytest.approx(148 / 419)
+    assert sum(row.stops for row in found.by_cause) == pytest.approx(found.stops)
+
+
+def test_20_k_more_is_not_four_times_for_a_whole_fleet() -> None:
+    """C1: x4 only for thermally activated causes; with 24 % of them thermal a fleet fails 1.7 times as
+    often."""
+    assert plan_faults(temperature_c=83).hotter == pytest.approx(0.761 + 0.239 * 3.88, abs=0.01)
+
+
+def test_shared_equipment_adds_stops() -> None:
+    assert plan_faults(shared=True).stops > plan_faults().stops
+    assert any("assumed" in note for note in plan_faults(shared=True).notes)
+
+
+def test_saving_to_memory_too_keeps_more_of_the_time() -> None:
+    both, one = plan_checkpoint(memory_survives=0.9), plan_checkpoint()
+    assert both.ettr > one.ettr > plan_checkpoint(asynchronous=False).ettr
+    assert len(both.levels) == 2
+
+
+def test_no_save_is_due_before_the_last_is_written() -> None:
+    slow = plan_checkpoint(volume_bytes_per_s=5e10)
+    assert slow.levels[0].interval_s >= slow.state_bytes / 5e10
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda: plan_cooling("peltier"), "cold-plate"),
+        (lambda: plan_cooling(power_w=0), "power_w"),
+        (lambda: plan_cooling(coolant="water"), "pg25"),
+        (lambda: plan_cooling(flow_l_per_min=9), "flow_l_per_min"),
+        (lambda: plan_faults("mars"), "llama3"),
+        (lambda: plan_faults(days=0), "days"),
+        (lambda: plan_checkpoint(memory_survives=1), "memory_survives"),
+        (lambda: plan_checkpoint(stops_per_hour=0), "stops_per_hour"),
+    ],
+)
+def test_nonsense_is_refused_in_one_sentence(ask: Any, says: str) -> None:
+    with pytest.raises(BadInput, match=says):
+        ask()
+
+
+def test_asking_compiles_nothing() -> None:
+    """The command line answers at once: numba, matplotlib, psychrolib and CoolProp stay out."""
+    rooms = "site, site_file, site_picture, cooling, faults, checkpoints"
+    code = f"from starverse.planning import {rooms}; import sys; print(*sorted(sys.modules))"
+    said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    loaded = {name.partition(".")[0] for name in said.stdout.split()}
+    assert not loaded & {"numba", "matplotlib", "psychrolib", "CoolProp", "scipy"}
