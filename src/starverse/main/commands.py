@@ -7,6 +7,7 @@ import typer
 
 from starverse.faces.cli.app import build as build_client
 from starverse.faces.cli.root import App
+from starverse.main import plan_commands
 
 Home = Annotated[
     Path | None,
@@ -37,6 +38,7 @@ def build() -> typer.Typer:
     for command in (up, demo, bench, solve, backup, restore):
         app.command(rich_help_panel="Server")(command)
     app.add_typer(journal, rich_help_panel="Server")
+    app.add_typer(plan_commands.build(), rich_help_panel="Cluster")
     app.add_typer(operator, rich_help_panel="Server")
     return app
 

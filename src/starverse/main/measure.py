@@ -12,6 +12,7 @@ from starverse.model.errors import BadInput
 BENCHES = {
     "spine": "the loop, the journal, the API and the start of the main job",
     "scheduler": "decisions on 3,750 nodes, and how good they are on the traces",
+    "physics": "the models of power, heat and weather at the size of the reference cluster",
     "openb": "the packing of shared cards by `decide`, beside FGD",
 }
 

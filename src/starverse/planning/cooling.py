@@ -17,7 +17,7 @@ from starverse.physics.cooling.step import seconds_until
 
 EQUATION = "T = Tin + P (R1 + R2) / (1 - a P (R1 + R2)); pump V Δp / η"
 SOURCES = {
-    "air": "0.073 K/W at the reference flow (83 °C for 700 W at 32 °C, CLAIMS.md C4), sink ~ V^-0.65",
+    "air": "0.073 K/W at the reference flow (83 °C for 700 W at 32 °C, claim C4), sink ~ V^-0.65",
     "cold-plate": "OCP OAI System Liquid Cooling Guidelines (2023), figure 7, PG25; fitted R∞ + A V^-n",
     "single-phase": "natural convection, Nu = 0.59 Ra^0.25 (Incropera, equation 9.26)",
     "two-phase": "pool boiling at 12 K of superheat, below the fluid's peak flux",

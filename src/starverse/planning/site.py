@@ -40,8 +40,7 @@ Floats = NDArray[np.floating[Any]]
 
 EQUATION = "PUE = (IT + cooling + power losses + other) / IT, annual energies; TCO by annuity"
 SOURCE = (
-    "ISO/IEC 30134-2 category 3; plant by ε-NTU, affinity and fan laws (reference/facility.md, 5); "
-    "loss curves a + bx + cx²"
+    "ISO/IEC 30134-2 category 3; plant by ε-NTU (Incropera), affinity and fan laws; loss curves a + bx + cx²"
 )
 
 _CHAINS = {"busbar": BUSBAR_CHAIN, "ac": AC_CHAIN, "ac-eco": AC_CHAIN_ECO}

@@ -1,0 +1,156 @@
+"""What `starverse plan` prints: an answer line by line, with its equation and source, or as JSON."""
+
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from starverse.model.errors import BadInput
+from starverse.model.units import YUAN
+from starverse.money.tco import CardHour
+from starverse.physics.cooling.weather import XIAMEN, Weather, read_epw, synthetic_year
+from starverse.planning.checkpoints import plan_checkpoint
+from starverse.planning.cooling import plan_cooling
+from starverse.planning.faults import plan_faults
+from starverse.planning.site import plan_site, site_year
+from starverse.planning.site_file import Site, parse_site
+
+_ABOUT = ("equation", "source", "boundary", "notes", "assumed")
+"""Printed below the figures, as sentences."""
+
+_MICRO_YUAN = "_micro_yuan"
+
+
+def site(spec: Path | None, weather: Path | None, plot: Path | None, *, json: bool) -> None:
+    """Print a site's year, and draw it."""
+    form = _form(plot) if plot else "png"
+    asked = parse_site(_text(spec, "utf-8"), str(spec)) if spec else Site()
+    year = _weather(weather)
+    answer = plan_site(asked, year)
+    if plot:
+        from starverse.planning.site_picture import site_picture
+
+        plot.write_bytes(site_picture(answer, site_year(asked, year), form))
+    _print(answer, json=json)
+
+
+def cooling(
+    kind: str,
+    power_w: float,
+    inlet_c: float,
+    flow_l_per_min: float,
+    coolant: str,
+    limit_c: float,
+    *,
+    json: bool,
+) -> None:
+    """Print how hot a card gets."""
+    _print(plan_cooling(kind, power_w, inlet_c, flow_l_per_min, coolant, limit_c=limit_c), json=json)
+
+
+def faults(
+    fleet: str,
+    cards: int,
+    days: float,
+    temperature_c: float | None,
+    age_years: float,
+    *,
+    shared: bool,
+    json: bool,
+) -> None:
+    """Print how often a fleet stops."""
+    _print(plan_faults(fleet, cards, days, temperature_c, age_years, shared), json=json)
+
+
+def checkpoint(
+    parameters: float,
+    cards: int,
+    volume_bytes_per_s: float,
+    memory_survives: float,
+    stops_per_hour: float | None,
+    *,
+    asynchronous: bool,
+    json: bool,
+) -> None:
+    """Print how often to save."""
+    answer = plan_checkpoint(
+        parameters,
+        cards,
+        volume_bytes_per_s=volume_bytes_per_s,
+        memory_survives=memory_survives,
+        stops_per_hour=stops_per_hour,
+        asynchronous=asynchronous,
+    )
+    _print(answer, json=json)
+
+
+def _form(plot: Path) -> Literal["png", "svg"]:
+    if plot.suffix == ".png":
+        return "png"
+    if plot.suffix == ".svg":
+        return "svg"
+    raise BadInput(f"{plot} is no picture.", "Name a file that ends in .png or .svg.")
+
+
+def _weather(file: Path | None) -> Weather:
+    return read_epw(_text(file, "latin-1").splitlines(), str(file)) if file else synthetic_year(XIAMEN)
+
+
+def _text(file: Path, encoding: str) -> str:
+    try:
+        return file.read_text(encoding)
+    except OSError as wrong:
+        raise BadInput(f"{file} cannot be read: {wrong.strerror}.", "Name a file that is there.") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{file} is no text.", "Save it as UTF-8.") from None
+
+
+def _print(answer: msgspec.Struct, *, json: bool) -> None:
+    if json:
+        print(msgspec.json.format(msgspec.json.encode(answer)).decode())
+        return
+    console = Console(highlight=False)
+    fields = msgspec.structs.asdict(answer)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for name, value in fields.items():
+        if name not in _ABOUT:
+            table.add_row(_label(name), _said(name, value))
+    console.print(table)
+    for name in _ABOUT:
+        said = fields.get(name, "")
+        for text in said if isinstance(said, tuple) else (said,):
+            if text:
+                console.print(f"{name}: {text}", style="dim", markup=False)
+
+
+def _label(name: str) -> str:
+    return name.removesuffix(_MICRO_YUAN).replace("_", " ")
+
+
+def _said(name: str, value: Any) -> str:
+    """A value as a person reads it; parts of an answer stand one below the other."""
+    if value is None:
+        return "-"
+    if isinstance(value, CardHour):
+        money = (each for each in msgspec.structs.asdict(value).items() if each[0] != "definition")
+        return "\n".join(f"{_label(part)} {_said(part + _MICRO_YUAN, each)}" for part, each in money)
+    if isinstance(value, msgspec.Struct):
+        parts = msgspec.structs.asdict(value).items()
+        return "\n".join(f"{_label(part)} {_said(part, each)}" for part, each in parts)
+    if isinstance(value, tuple):
+        split = ", " if all(isinstance(each, float | int) for each in value) else "\n"
+        return split.join(
+            " ".join(_said(*part) for part in msgspec.structs.asdict(each).items())
+            if isinstance(each, msgspec.Struct)
+            else _said(name, each)
+            for each in value
+        )
+    if name.endswith(_MICRO_YUAN):
+        return f"¥{value / YUAN:.4f}"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1e6 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,96 @@
+"""`starverse plan`: each model asked from the command line, with defaults for what is not given."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from starverse.faces.cli.root import App
+
+Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+
+
+def build() -> App:
+    """The commands of `starverse plan`."""
+    app = App(name="plan", help="What a cluster would do and cost, by models with their sources.")
+    for command in (site, cooling, faults, checkpoint):
+        app.command()(command)
+    return app
+
+
+def site(
+    spec: Annotated[
+        Path | None, typer.Argument(metavar="SPEC.toml", help="The site; else the reference cluster's.")
+    ] = None,
+    weather: Annotated[
+        Path | None,
+        typer.Option(help="A year as an EPW file.", show_default="a synthetic year of Xiamen's normals"),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the year into this .png or .svg file.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """A year of a site: PUE month by month, power at peak, water, and the cost of a card-hour."""
+    from starverse.main import plan
+
+    plan.site(spec, weather, plot, json=json)
+
+
+def cooling(
+    kind: Annotated[
+        Literal["air", "cold-plate", "single-phase", "two-phase"],
+        typer.Option(help="How it is cooled."),
+    ] = "cold-plate",
+    power_w: Annotated[float, typer.Option(help="What the card draws, W.")] = 700.0,
+    inlet_c: Annotated[float, typer.Option(help="The coolant, or air, or bath, °C.")] = 32.0,
+    flow_l_per_min: Annotated[float, typer.Option(help="Through a cold plate.")] = 1.0,
+    coolant: Annotated[str, typer.Option(help="The fluid.", show_default="the usual one of the kind")] = "",
+    limit_c: Annotated[float, typer.Option(help="The hottest that the card may get, °C.")] = 87.0,
+    json: Json = False,
+) -> None:
+    """How hot a card gets, what its pump takes, and how long it lasts without flow."""
+    from starverse.main import plan
+
+    plan.cooling(kind, power_w, inlet_c, flow_l_per_min, coolant, limit_c, json=json)
+
+
+def faults(
+    fleet: Annotated[
+        Literal["llama3", "titan-old", "titan-new"], typer.Option(help="Whose published rates to take.")
+    ] = "llama3",
+    cards: Annotated[int, typer.Option(help="How many cards.", min=1)] = 30_000,
+    days: Annotated[float, typer.Option(help="For how long.")] = 30.0,
+    temperature_c: Annotated[
+        float | None, typer.Option(help="Of the cards, °C.", show_default="that of the fleet")
+    ] = None,
+    age_years: Annotated[float, typer.Option(help="Of the cards; matters to what wears.")] = 1.0,
+    shared: Annotated[bool, typer.Option(help="Add switches, PDUs, CDUs, leaks, UPS (assumed).")] = False,
+    json: Json = False,
+) -> None:
+    """How often a fleet stops, of what, and what heat does to it."""
+    from starverse.main import plan
+
+    plan.faults(fleet, cards, days, temperature_c, age_years, shared=shared, json=json)
+
+
+def checkpoint(
+    parameters: Annotated[float, typer.Option(help="Of the model.")] = 405e9,
+    cards: Annotated[int, typer.Option(help="How many cards train it.", min=1)] = 16_384,
+    volume_bytes_per_s: Annotated[float, typer.Option(help="What the volume takes in all.")] = 2e12,
+    memory_survives: Annotated[
+        float, typer.Option(help="The share of stops after which a peer's memory has the state.")
+    ] = 0.0,
+    stops_per_hour: Annotated[
+        float | None, typer.Option(help="Of the whole job.", show_default="Llama 3's rate")
+    ] = None,
+    asynchronous: Annotated[bool, typer.Option(help="Train on while the copy in memory is written.")] = True,
+    json: Json = False,
+) -> None:
+    """How often to save, where, and what is left of the time for training."""
+    from starverse.main import plan
+
+    plan.checkpoint(
+        parameters, cards, volume_bytes_per_s, memory_survives, stops_per_hour,
+        asynchronous=asynchronous, json=json,
+    )  # fmt: skip

@@ -1,0 +1,61 @@
+"""`starverse plan`: a figure from a paper is checked by one line typed in a shell."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from starverse.main.commands import build
+
+
+def asked(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What a command prints that ends well."""
+    with pytest.raises(SystemExit) as end:
+        build()(["plan", *words])
+    assert not end.value.code, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The sentence of a command that ends badly."""
+    with pytest.raises(SystemExit) as end:
+        build()(["plan", *words])
+    assert end.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_a_cold_plate_holds_the_card_where_the_article_has_it(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json.loads(asked(capsys, "cooling", "--json"))
+    assert answer["die_c"] == pytest.approx(63, abs=0.2)
+    assert "OCP" in answer["source"]
+    assert answer["equation"]
+
+
+def test_the_whole_cluster_stops_fourteen_times_a_day(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json.loads(asked(capsys, "faults", "--cards", "30000", "--days", "1", "--json"))
+    assert answer["stops_per_day"] == pytest.approx(14.2, abs=0.05)
+
+
+def test_people_read_figures_with_their_source(capsys: pytest.CaptureFixture[str]) -> None:
+    said = asked(capsys, "checkpoint", "--memory-survives", "0.5")
+    assert "daly interval s" in said
+    assert "memory of a peer" in said
+    assert "source: Young" in said
+
+
+def test_a_site_prints_its_year_and_draws_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    spec, drawn = tmp_path / "site.toml", tmp_path / "year.svg"
+    spec.write_text('name = "ours"\n[cards]\ncount = 4000\n')
+    said = asked(capsys, "site", str(spec), "--plot", str(drawn))
+    assert "SYNTHETIC" in said
+    assert "¥" in said
+    assert "boundary:" in said
+    assert drawn.read_text().count("<svg") == 1
+
+
+def test_bad_input_gets_one_sentence_and_a_remedy(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    spec = tmp_path / "site.toml"
+    spec.write_text("[plant]\nsuply_c = 40\n")
+    assert "Did you mean `plant.supply_c`?" in refused(capsys, "site", str(spec))
+    assert "cannot be read" in refused(capsys, "site", "--weather", str(tmp_path / "none.epw"))
+    assert ".png or .svg" in refused(capsys, "site", "--plot", str(tmp_path / "year.gif"))
