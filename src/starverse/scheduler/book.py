@@ -56,7 +56,7 @@ class Book:
         """Promise a start to the next in line, until as many have one as shall, or all."""
         view, line = self.view, self.line
         left = view.depth - len(view.promises)
-        while left > 0:
+        while left > 0 and len(self.settled) < len(line.stands):
             turn = line.next_owed(view.shares, view.promises)
             if turn is None:
                 break
