@@ -1,0 +1,141 @@
+"""What every network can say of itself, and the node's own domain in front of it."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from starverse.model.errors import BadInput
+from starverse.physics.fabric.network import NO_LINKS, Flags, Floats, Ints, Network, Routes, joined
+
+
+class Topology(Protocol):
+    """A network that knows its ways: `Grid`, `FatTree`, `Dragonfly`, `Nodes`."""
+
+    @property
+    def cards(self) -> int:
+        """How many cards there are."""
+
+    @property
+    def network(self) -> Network:
+        """Its links."""
+
+    def route(
+        self, source: Ints, target: Ints, salt: int = ..., failed: Flags = ..., spread: bool = ...
+    ) -> Routes:
+        """The links of each flow from card to card."""
+
+    def distances(self) -> tuple[Ints, Floats]:
+        """Hops between two different cards, and the share of ordered pairs that far apart."""
+
+    def bisection_bytes_per_s(self) -> float:
+        """What half of the cards can send to the other half."""
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """A network between nodes, and an NVLink-class switch in each with `inside_bytes_per_s` a card each way.
+
+    Cards of one node talk over the switch. With `by_rail`, what goes to a card of another rail first crosses
+    to the card of that rail in its own node, and stays on one rail of the network (NCCL's PXN).
+    """
+
+    outside: Topology
+    node_cards: int
+    inside_bytes_per_s: float
+    inside_hop_ns: float = 250
+    by_rail: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse nodes that do not divide the cards."""
+        if self.node_cards < 1 or self.outside.cards % self.node_cards:
+            raise BadInput(
+                f"{self.outside.cards} cards do not divide into nodes of {self.node_cards}.",
+                "Make node_cards a divisor.",
+            )
+
+    @property
+    def cards(self) -> int:
+        """How many cards there are."""
+        return self.outside.cards
+
+    @cached_property
+    def network(self) -> Network:
+        """The links of the network outside, then two of each card to its node's switch."""
+        out = self.outside.network
+        card = np.arange(self.cards)
+        node = out.vertices + card // self.node_cards
+        more = np.full(2 * self.cards, float(self.inside_bytes_per_s))
+        return Network(
+            self.cards,
+            out.vertices + self.cards // self.node_cards,
+            np.concatenate((out.tail, card, node)),
+            np.concatenate((out.head, node, card)),
+            np.concatenate((out.bytes_per_s, more)),
+            np.concatenate((out.latency_ns, np.full(more.size, float(self.inside_hop_ns)))),
+            lambda v: f"node {v - out.vertices}" if v >= out.vertices else out.vertex_name(v),
+        )
+
+    def route(
+        self, source: Ints, target: Ints, salt: int = 0, failed: Flags = NO_LINKS, spread: bool = False
+    ) -> Routes:
+        """The links of each flow: inside the node where it can, outside as the network there says."""
+        size = self.node_cards
+        near = source // size == target // size
+        leaves = source // size * size + target % size if self.by_rail else source
+        out_failed = failed[: self.outside.network.links] if failed.any() else NO_LINKS
+        there = np.where(near, source, leaves)
+        outside = self.outside.route(there, np.where(near, there, target), salt, out_failed, spread)
+        crossing = self._inside(source, np.where(near, target, leaves))
+        if failed.any():
+            dead = np.zeros(source.size, np.bool_)
+            owner = np.repeat(np.arange(source.size), np.diff(crossing.first))
+            dead[owner[failed[crossing.link]]] = True
+            crossing = replace(crossing, cut=dead)
+        return _end_to_end(crossing, outside)
+
+    def _inside(self, source: Ints, target: Ints) -> Routes:
+        """From card to card of the same node over its switch."""
+        links = self.outside.network.links
+        moves = source != target
+        first = np.concatenate(([0], np.cumsum(2 * moves)))
+        link = np.stack((links + source[moves], links + self.cards + target[moves]), 1).reshape(-1)
+        return Routes(first, link, np.ones(link.size), np.zeros(source.size, np.bool_))
+
+    def distances(self) -> tuple[Ints, Floats]:
+        """As outside, with one switch between the cards of a node."""
+        hops, share = self.outside.distances()
+        near = (self.node_cards - 1) / (self.cards - 1)
+        far = share.copy()
+        left = near
+        for at in range(far.size):  # the cards of a node are each other's nearest outside as well
+            taken = min(left, far[at])
+            far[at] -= taken
+            left -= taken
+        every = np.concatenate(([1], hops))
+        weight = np.concatenate(([near], far))
+        found = np.unique(every)
+        return found, np.array([weight[every == hop].sum() for hop in found])
+
+    def bisection_bytes_per_s(self) -> float:
+        """As outside: no node is cut."""
+        return self.outside.bisection_bytes_per_s()
+
+
+def _end_to_end(before: Routes, after: Routes) -> Routes:
+    """Each flow over its links of the one, then of the other; cut when either is."""
+    parts = joined([before, after])
+    flows = before.flows
+    counts = np.diff(parts.first)
+    order = np.stack((np.arange(flows), flows + np.arange(flows)), 1).reshape(-1)
+    first = np.concatenate(([0], np.cumsum(counts[order])))
+    inside = np.arange(first[-1]) - np.repeat(first[:-1] - parts.first[order], counts[order])
+    cut = before.cut | after.cut
+    routes = Routes(first[::2], parts.link[inside], parts.share[inside], np.zeros(flows, np.bool_))
+    if not cut.any():
+        return routes
+    kept = routes.only(~cut)
+    sizes = np.zeros(flows, np.int64)
+    sizes[~cut] = np.diff(kept.first)
+    return Routes(np.concatenate(([0], np.cumsum(sizes))), kept.link, kept.share, cut)
