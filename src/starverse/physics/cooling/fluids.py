@@ -96,7 +96,8 @@ FLUIDS: tuple[Fluid, ...] = (
     ),
     Fluid(
         "novec-649",
-        "density, heat, boiling: McLinden et al., J. Chem. Eng. Data 60 (2015); rest: 3M Novec 649 sheet",
+        "density, heat, boiling: McLinden et al., J. Chem. Eng. Data 60 (2015); conductivity and "
+        "viscosity indicative, after 3M's Novec 649 sheet, not checked against it",
         (
             (5, 1661.7, 1092.4, 0.0629, 0.87),
             (15, 1632.7, 1096.4, 0.0610, 0.75),
@@ -125,7 +126,7 @@ FLUIDS: tuple[Fluid, ...] = (
     Fluid(
         "fc-72",
         "perfluorohexane: the linear formulas of 3M's FC-72 data sheet (1740 - 2.61 T, 1014 + 1.554 T, "
-        "0.060 - 0.00011 T)",
+        "0.060 - 0.00011 T), and its viscosity; indicative, not checked against the sheet",
         (
             (5, 1727.0, 1021.8, 0.0595, 0.82),
             (25, 1674.8, 1052.9, 0.0573, 0.64),
