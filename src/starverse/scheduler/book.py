@@ -228,22 +228,38 @@ class Book:
         slot = self._earliest(first.job, request, 0)
         if slot is None or slot.at_ms >= first.at_ms:
             return
+        others = self._in_the_way(slot, request, first)
+        if others and self._starts_later(others[0], slot, request, first):
+            return
         mark, promises = len(self._undo), dict(self.promises)
         self.drop(first)
         self._claim(first.job, first.whose, request, slot)
-        if not self._others_keep(slot, request, first):
+        if not self._others_keep(others):
             self.take_back(mark)
             self.promises = promises
 
-    def _others_keep(self, slot: Slot, request: Request, first: Promise) -> bool:
-        """Promise anew what others had on the cards of a slot; whether none of them starts later for it."""
-        found = np.empty(len(self.view.promises) + len(self.promises), np.int64)
-        until_ms = slot.at_ms + request.length_ms
-        count = later.claimants(self.space.slot, slot.lot.nodes, slot.lot.masks, slot.at_ms, until_ms, found)
-        for number in sorted(found[:count].tolist()):
-            other = self._promised(number)
-            if other.job == first.job or other.job in self.settled:
-                continue
+    def _in_the_way(self, slot: Slot, request: Request, first: Promise) -> list[Promise]:
+        """Who else was promised some of these cards in that time, in order."""
+        numbers = self.behind(slot.lot, slot.at_ms, slot.at_ms + request.length_ms, 0)
+        promises = map(self._promised, numbers)
+        return [each for each in promises if each.job != first.job and each.job not in self.settled]
+
+    def _starts_later(self, other: Promise, slot: Slot, request: Request, first: Promise) -> bool:
+        """Whether it is plain, without trying, that one would start later if the first had this slot: too few
+        cards are left by then. Claims are tried for each node, which is far more to do."""
+        space = self.space
+        if space.node[k.BOOKED, : space.size].any():
+            return False  # there may be a gap before a reservation, and none later
+        theirs = self.line.requests[self.line.stands[other.job].number]
+        taken = np.zeros(space.size, np.int64)
+        taken[slot.lot.nodes] = slot.lot.masks
+        arrays = space.node, space.card, space.when, space.slot, space.size
+        numbers = first.whose, other.whose, taken, slot.at_ms + request.length_ms
+        return later.members_instead(*arrays, theirs.member, other.at_ms, *numbers) < theirs.least
+
+    def _others_keep(self, others: list[Promise]) -> bool:
+        """Promise others anew what they had on cards claimed now; whether none starts later for it."""
+        for other in others:
             if other.job in self.promises:
                 return False
             self.drop(other)

@@ -180,6 +180,57 @@ def members_before(when: Ints, size: int, member: int, at_ms: int) -> int:
 
 
 @njit(cache=True)
+def members_instead(
+    node: Ints,
+    card: Ints,
+    when: Ints,
+    slot: Ints,
+    size: int,
+    member: int,
+    at_ms: int,
+    one: int,
+    other: int,
+    taken: Ints,
+    to_ms: int,
+) -> int:
+    """How many members could start by then if two claimants had no claims, and somebody had the cards `taken`
+    (a bit set for each node) until `to_ms` instead; all other claims are minded. No node is booked."""
+    count = 0
+    cards = card.shape[2]
+    for n in range(size):
+        differs = taken[n] != 0
+        for k in range(slot.shape[2]):
+            whose = slot[WHOSE, n, k]
+            if not whose:
+                break
+            differs = differs or whose in (one, other)
+        if not differs:
+            c = member - 1
+            while c < cards and when[RANKED - 1, c, n] <= at_ms:
+                count += 1
+                c += member
+            continue
+        free = 0
+        takes = node[HEALTHY, n] if node[OPEN, n] else 0
+        for c in range(cards):
+            if not takes >> c & 1:
+                continue
+            busy_ms = card[ENDS, n, c] if node[USED, n] >> c & 1 else 0
+            if taken[n] >> c & 1:
+                busy_ms = max(busy_ms, to_ms)
+            for k in range(slot.shape[2]):
+                whose = slot[WHOSE, n, k]
+                if not whose:
+                    break
+                if whose not in (one, other) and slot[MASK, n, k] >> c & 1:
+                    busy_ms = max(busy_ms, slot[TO, n, k])
+            if busy_ms <= at_ms:
+                free += 1
+        count += free // member
+    return count
+
+
+@njit(cache=True)
 def claimants(slot: Ints, nodes: Ints, masks: Ints, from_ms: int, to_ms: int, found: Ints) -> int:
     """Who has promises on these cards in that time, into `found`, each once; returns how many."""
     count = 0

@@ -1,0 +1,57 @@
+"""What is not tried because it is plain that it would fail: it does fail when it is tried."""
+
+from collections.abc import Sequence
+
+import pytest
+from tests.scheduler.pictures import Scene
+
+from starverse.bench.crowd import Crowd, Site
+from starverse.model import events as ev
+from starverse.model.job import Priority
+from starverse.model.units import HOUR_MS, MINUTE_MS
+from starverse.scheduler.book import Book
+from starverse.scheduler.calendar import Slot
+from starverse.scheduler.line import Request
+from starverse.scheduler.view import Promise
+
+
+def test_whoever_plainly_starts_later_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Book._starts_later
+    kept: list[bool] = []
+
+    def tried(book: Book, other: Promise, slot: Slot, request: Request, first: Promise) -> bool:
+        others = book._in_the_way(slot, request, first)
+        mark, promises = len(book._undo), dict(book.promises)
+        book.drop(first)
+        book._claim(first.job, first.whose, request, slot)
+        kept.append(book._others_keep(others))
+        book.take_back(mark)
+        book.promises = promises
+        said = plain(book, other, slot, request, first)
+        assert not (said and kept[-1]), "it would have kept its start"
+        said_of.append(said)
+        return said
+
+    said_of: list[bool] = []
+    monkeypatch.setattr(Book, "_starts_later", tried)
+    of_one_class: Sequence[Priority] = ("on-demand",)
+    of_two: Sequence[Priority] = ("on-demand", "preemptible")
+    for seed in range(16):
+        priorities = of_two if seed % 2 else of_one_class
+        crowd = Crowd(Site(2, 3, 4, 4), 5, priorities, seed)
+        for turn in range(150):
+            if crowd.used > crowd.site.size * 9 // 10 and turn % 3:
+                crowd.end_one()
+            elif turn % 2:
+                cards = crowd.chance.choice((8, 16, 32, 64))
+                crowd.submit(crowd.spec(cards, 4, crowd.chance.choice((1, 4, 24)) * HOUR_MS, priorities[-1]))
+            else:
+                crowd.submit(crowd.spec(crowd.chance.choice((1, 2, 4)), 1, 2 * HOUR_MS, priorities[0]))
+            crowd.settle()
+    scene = Scene("aa bb", {"a": 60, "b": 90}).ask("1", 2, minutes=120).ask("2", 2).decide()
+    assert (scene.promised("1"), scene.promised("2")) == (60, 90)
+    scene.tell(ev.RunStopAsked("b.0", "drain", scene.now_ms + 30 * MINUTE_MS))
+    scene.decide()
+    assert (scene.promised("1"), scene.promised("2")) == (30, 60)
+    assert any(said_of), "it never was plain"
+    assert any(kept), "nobody ever could have come forward"
