@@ -13,6 +13,7 @@ from starverse.model.errors import BadInput
 from starverse.model.job import JobSpec, Priority, Shape, Slice
 from starverse.model.reservation import Reservation
 from starverse.model.units import HOUR_MS, MINUTE_MS
+from starverse.money.lease import LeaseTerms
 from starverse.scheduler import kernels as k
 from starverse.scheduler.asked import check
 from starverse.scheduler.decide import decide
@@ -297,3 +298,62 @@ def test_a_picture_of_a_space_counts_what_differs() -> None:
     assert seen() == [1000, 1000, 1000, 700, 1, 2]
     space.join("m", 0b11, False)
     assert seen() == [1000, 1000, 0, 0, 1, 3]
+
+
+# -- beside CPU, power and reservations -------------------------------------------------------------------
+
+GRACE = LeaseTerms(window_ms=60_000, least_ms=10_000, grace_ms=5_000)
+
+
+def asked_to_leave(scene: Scene) -> set[str]:
+    return {run.job for run in scene.state.runs.values() if run.stop_why}
+
+
+def test_whose_cpu_is_needed_leaves_and_not_who_shares_its_card() -> None:
+    scene = Scene("..", milli_cpu=8_000, terms=GRACE)
+    asks(scene, "stays=500/600", milli_cpu=1_000)
+    asks(scene, "yields=500/600", priority="preemptible", milli_cpu=5_000)
+    scene.at(10)
+    asks(scene, "whole=1000", 5, milli_cpu=6_000)
+    assert asked_to_leave(scene) == {"yields"}
+
+
+def test_of_those_who_share_a_card_only_whose_cpu_is_needed_leave() -> None:
+    scene = Scene("..", milli_cpu=8_000, terms=GRACE)
+    asks(scene, "little=500/600", priority="preemptible", milli_cpu=1_000)
+    asks(scene, "much=500/600", priority="preemptible", milli_cpu=5_000)
+    scene.at(10)
+    asks(scene, "whole=1000", 5, milli_cpu=6_000)
+    assert asked_to_leave(scene) == {"much"}
+
+
+def test_for_a_part_whoever_has_the_cpu_beside_it_leaves() -> None:
+    scene = Scene(".", milli_cpu=8_000, terms=GRACE)
+    asks(scene, "stays=500/600", milli_cpu=1_000)
+    asks(scene, "yields=100/600", priority="preemptible", milli_cpu=6_000)
+    scene.at(10)
+    asks(scene, "part=300/5", milli_cpu=3_000)
+    assert asked_to_leave(scene) == {"yields"}
+
+
+def test_a_rest_that_comes_back_is_looked_at_though_power_was_short_before() -> None:
+    scene = Scene("")
+    scene.tell(ev.NodeJoined("n0", "cpu", 2, ("r0",), feeds=("A",), card_mw=1000))
+    scene.tell(ev.NodeJoined("n1", "cpu", 1, ("r1",)))
+    scene.tell(ev.BudgetSet("A", 0))
+    asks(scene, "x=500/600")
+    scene.close("n1")
+    asks(scene, "y=500/500")
+    scene.reopen("n1").decide()
+    assert has(scene) == "x:n1.0 y:n1.0"
+
+
+def test_parts_of_booked_cards_start_where_all_is_booked() -> None:
+    scene = Scene(". .")
+    hour = START_MS, START_MS + HOUR_MS
+    booked = Reservation("mine", "ann", "cpu", 2_000, *hour)
+    scene.tell(ev.ReservationMade(booked, 1, (Share.of("n0", [0]), Share.of("n1", [0])), (hour,)))
+    for job, milli in (("w", 1000), ("a", 600), ("b", 400)):
+        scene.tell(ev.JobSubmitted(JobSpec(job, "ann", milli, milli, reservation="mine")))
+        scene.decide()
+    assert has(scene) == "w:n0.0 a:n1.0 b:n1.0"

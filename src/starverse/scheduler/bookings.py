@@ -70,6 +70,9 @@ class Booking:
         for resource, amount in enumerate(request.need):
             if amount:
                 members = np.minimum(members, space.stock[resource, lot.nodes] // amount)
+        if request.part:  # none is broken while one that is shared has so much left
+            is_shared = self._free(request, lot.nodes) & ~space.node[k.FREE, lot.nodes] & lot.masks != 0
+            members = np.minimum(members, is_shared if (is_shared & (members > 0)).any() else 1)
         room[lot.nodes] = members
         return room
 

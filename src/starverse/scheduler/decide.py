@@ -328,7 +328,7 @@ class Cycle:
         """The nodes for so many members: about those the job had, if it ran before."""
         before = None if request.shares else self.line.before.get(job)
         chosen = swap(self.space, room, want, request, before) if before else None
-        if chosen is None and (request.packs or request.part):
+        if chosen is None and (request.packs or request.part) and not request.inside:
             until_ms, mix = self.now_ms + request.length_ms, self.view.mix(self.kind)
             return self.proven.packings.seek(self.space, request, room, until_ms, mix)
         return chosen or place(self.space, room, want, request)
@@ -362,6 +362,8 @@ class Cycle:
             return True
         self.proven.lack[number] = lack
         self.proven.limited.add(number)
+        if self.line.requests[number].shares:
+            self.proven.parted.add(number)
         return False
 
     def _give(self, job: str, tenant: int, lot: Lot, until_ms: int, below: int, paid: Paid) -> None:

@@ -13,6 +13,7 @@ from starverse.model.units import CARD, MINUTE_MS
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import FREE, FROM, HEALTHY, MASK, NEVER, OPEN, WHOSE, Ints
 from starverse.scheduler.line import RANKS, Request
+from starverse.scheduler.parts import holds
 from starverse.scheduler.placement import Chosen
 from starverse.scheduler.space import CPU, MEMORY, Lot, Space
 
@@ -139,6 +140,8 @@ def evict(
         _mark(space.node, owner, *_unshared(parts))
         for lot, number in space.parts.leaving(parts):
             _mark(space.node, owner, lot.nodes, lot.masks, np.array((number,), np.int64))
+    if request.part:
+        _mark_left(space.node, space.card, request.part, owner)
     _unmark_claimed(space.slot, until_ms, request.below, owner)
     room = np.empty(space.size, np.int64)
     stock = None
@@ -168,13 +171,14 @@ def evict(
     masks = np.zeros_like(chosen.nodes)
     leaves = np.zeros(len(runs) + 1, np.int64)
     _pick(owner, chosen.nodes, chosen.members * request.member, masks, leaves)
+    for number in np.flatnonzero(leaves[1:]).tolist():  # of a shared card all must leave
+        for other in space.parts.of(runs[number][1]):
+            leaves[parts[other]] = 1
     if stock:
         stock.free(chosen, leaves, high)
-    numbers = [number for number in np.flatnonzero(leaves).tolist() if number]
-    if not numbers:
+    leave = tuple(runs[number][0] for number in np.flatnonzero(leaves[1:]).tolist())
+    if not leave:
         return InVain(0 if stock else 1, space.freed, next_ms)
-    others = {parts[other] for number in numbers for other in space.parts.of(runs[number - 1][1])}
-    leave = tuple(runs[number - 1][0] for number in sorted({*numbers, *others}))
     return Eviction(leave, Lot(chosen.nodes, masks))
 
 
@@ -224,17 +228,24 @@ class _Stock:
 
     def free(self, chosen: Chosen, leaves: Ints, high: int) -> None:
         """Mark in `leaves` so many more of the first `high` victims, by number from 1, that nothing is
-        missing on the rows chosen: the cheapest first, and only who has some of it there."""
+        missing on the rows chosen: the cheapest first, and only who is needed for it there."""
         missing = np.zeros_like(self._free)
         missing[:, chosen.nodes] = self._need * chosen.members - self._free[:, chosen.nodes]
         for number in np.flatnonzero(leaves).tolist():
             if number:
                 nodes, had = self._victims[number - 1]
                 missing[:, nodes] -= had
+        added = []
         for number, (nodes, had) in enumerate(self._victims[:high], 1):
             if not leaves[number] and ((missing[:, nodes] > 0) & (had > 0)).any():
-                leaves[number] = 1
+                added.append(number)
                 missing[:, nodes] -= had
+        for number in reversed(added):  # a later one may give enough for all that came before
+            nodes, had = self._victims[number - 1]
+            if (missing[:, nodes] + had <= 0).all():
+                missing[:, nodes] += had
+            else:
+                leaves[number] = 1
 
 
 @njit(cache=True)
@@ -243,6 +254,15 @@ def _mark_free(node: Ints, owner: Ints) -> None:
     for n in range(owner.shape[0]):
         for c in range(owner.shape[1]):
             if node[FREE, n] >> c & 1:
+                owner[n, c] = 0
+
+
+@njit(cache=True)
+def _mark_left(node: Ints, card: Ints, milli: int, owner: Ints) -> None:
+    """Write 0 for each card of which so much is left: nobody has to leave for a part of it."""
+    for n in range(owner.shape[0]):
+        for c in range(owner.shape[1]):
+            if holds(node, card, n, c, milli):
                 owner[n, c] = 0
 
 
