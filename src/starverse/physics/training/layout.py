@@ -34,8 +34,8 @@ class Layout:
     `expert` cards of the data-parallel ones share the experts. A stage of the pipeline holds its layers in
     `interleave` pieces. `micro_batch` sequences go through it at a time, `batch` in a step. `zero` is what
     data parallel cards share: nothing, the optimiser's state (1), gradients (2), parameters (3). `recompute`
-    is none, attention (its scores only) or full. `sequence_parallel` shares norms and dropout among the
-    tensor parallel cards.
+    is none, attention (its scores only) or full, of `recompute_share` of the layers. `sequence_parallel`
+    shares norms and dropout among the tensor parallel cards.
     """
 
     batch: int
@@ -48,12 +48,18 @@ class Layout:
     micro_batch: int = 1
     zero: int = 1
     recompute: str = "none"
+    recompute_share: float = 1.0
     sequence_parallel: bool = True
 
     @property
     def cards(self) -> int:
         """How many cards it takes."""
         return self.data * self.tensor * self.pipeline * self.context
+
+    @property
+    def again_share(self) -> float:
+        """The share of the layers that go forward twice."""
+        return self.recompute_share if self.recompute == "full" else 0.0
 
     @property
     def micro_batches(self) -> int:
@@ -73,6 +79,10 @@ class Layout:
         )
         if min(*sizes, self.batch) < 1:
             raise BadInput("A layout has one or more of everything.", "Give each size above zero.")
+        if not 0 < self.recompute_share <= 1:
+            raise BadInput(
+                f"recompute_share = {self.recompute_share:g} is no share of layers.", "Give 0 to 1."
+            )
         if self.zero not in range(4) or self.recompute not in {"none", "attention", "full"}:
             raise BadInput(
                 f"zero = {self.zero}, recompute = {self.recompute} is not known.",

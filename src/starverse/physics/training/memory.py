@@ -61,7 +61,8 @@ def memory(model: Transformer, layout: Layout, software: Software) -> Memory:
     layers = ceil(model.layers / stages)
     if layout.recompute == "full":
         kept = 2 * model.hidden / (layout.tensor if layout.sequence_parallel else 1)
-        activations = tokens * (in_flight * layers * kept + a_layer)
+        share = layout.again_share
+        activations = tokens * (in_flight * layers * (share * kept + (1 - share) * a_layer) + a_layer)
     else:
         activations = tokens * in_flight * layers * a_layer
     logits = 6 * tokens * model.vocabulary / layout.tensor

@@ -65,7 +65,10 @@ def _megatron_2021() -> list[Run]:
 
 
 def _megatron_core() -> list[Run]:
-    """Megatron-LM README, images/model_table.png (Megatron Core 0.8); one layer a piece: assumed."""
+    """Megatron-LM README, images/model_table.png (Megatron Core 0.8).
+
+    Assumed: without a pipeline all of a card's sequences at once, with one a layer a piece.
+    """
     runs = []
     for size, heads, hidden, layers, tensor, stages, batch, tflops in (
         (1.7, 16, 2048, 24, 1, 1, 192, 408.8),
@@ -78,7 +81,8 @@ def _megatron_core() -> list[Run]:
         (314, 128, 16384, 96, 8, 8, 1536, 474.4),
         (462, 144, 18432, 112, 8, 16, 3072, 459.9),
     ):
-        layout = Layout(batch, 48, tensor, stages, interleave=layers // stages if stages > 1 else 1)
+        pieces, micro = (layers // stages, 1) if stages > 1 else (1, 4)
+        layout = Layout(batch, 48, tensor, stages, interleave=pieces, micro_batch=micro)
         model = Transformer(layers, hidden, heads, 131_072, 4096)
         runs.append(_run(f"Megatron Core {size:g}B", model, layout, H100, tflops, size in {1.7, 462}))
     return runs

@@ -58,7 +58,7 @@ class Step:
 
     @property
     def mfu_share(self) -> float:
-        """Model operations over what the cards could do in the time."""
+        """Model operations as papers count them (attention as if not masked) over what the cards could do."""
         return self.model_flops / (self.time_s * self.cards * self.peak_flops)
 
 
@@ -73,7 +73,7 @@ def step(model: Transformer, layout: Layout, card: Card, software: Software) -> 
     layout.check(model)
     tokens = layout.micro_batch * model.sequence / layout.context
     layers = ceil(model.layers / layout.pipeline)
-    again = 1 if layout.recompute == "full" else 0
+    again = layout.again_share
     passes = 3 + again
     per_token = model.layer_flops(causal=software.flash) / layout.tensor
     logits = 6 * model.hidden * model.vocabulary / layout.tensor
@@ -98,7 +98,7 @@ def step(model: Transformer, layout: Layout, card: Card, software: Software) -> 
         expert_s=count * expert_s,
         pipeline_s=count * pipeline_s,
         bubble_s=(layout.pipeline - 1) / layout.interleave * micro_s,
-        data_s=_data_s(model, layout, card, software),
+        data_s=_data_s(model, layout, card, software, matmul_s + memory_s),
         optimiser_s=_optimiser_s(model, layout, card),
         beside_s=software.step_s,
         model_flops=model.step_flops(layout.batch),
@@ -141,11 +141,11 @@ def _expert_s(model: Transformer, layout: Layout, card: Card, tokens: float) -> 
     return 2 * (HOP_S + sent * (1 - 1 / layout.expert) / speed)
 
 
-def _data_s(model: Transformer, layout: Layout, card: Card, software: Software) -> float:
-    """Gradients reduced and parameters gathered among the cards that hold the same, in rings.
+def _data_s(model: Transformer, layout: Layout, card: Card, software: Software, micro_s: float) -> float:
+    """Gradients reduced and parameters gathered among cards that hold the same, in rings: what shows of it.
 
     Once a step; gradients for each micro-batch when they are shared (ZeRO 2), parameters for each pass when
-    they are (ZeRO 3).
+    they are (ZeRO 3). It can hide behind the computing of those micro-batches alone, `micro_s` each.
     """
     wire = Wire(card.network_bytes_per_s * NETWORK_SHARE, RING_STEP_NS)
     reduces = layout.micro_batches if layout.zero >= 2 else 1
@@ -155,4 +155,5 @@ def _data_s(model: Transformer, layout: Layout, card: Card, software: Software) 
         if alike > 1:
             time_s += reduces * ring_reduce_scatter_s(alike, held * software.gradient_bytes, wire)
             time_s += gathers * ring_allgather_s(alike, held * WEIGHT_BYTES, wire)
-    return (1 - software.data_overlap) * time_s
+    hidden_s = min(time_s, micro_s * max(reduces, gathers // 2))
+    return time_s - software.data_overlap * hidden_s

@@ -95,11 +95,16 @@ class Transformer:
 
 
 def of_size(parameters: float, sequence: int, vocabulary: int = 128_000) -> Transformer:
-    """A dense transformer of about so many parameters, of GPT-3's proportions: h = 128 l, heads of 128."""
+    """A dense transformer of about so many parameters, of GPT-3's proportions: h = 128 l, heads of 128.
+
+    The hidden size is a multiple of 1,024 from there on, so that heads divide among tensor parallel cards.
+    """
     if not 1e6 <= parameters <= 1e15:
         raise BadInput(f"parameters = {parameters:g} is no model's size.", "Give 1e6 to 1e15.")
     layers = 1
     while 12 * layers * (DENSE_ASPECT * layers) ** 2 + vocabulary * DENSE_ASPECT * layers < parameters:
         layers += 1
-    hidden = DENSE_ASPECT * layers
+    grain = 1024 if layers >= 8 else 128
+    hidden = max(1, round(DENSE_ASPECT * layers / grain)) * grain
+    layers = max(1, round((parameters - vocabulary * hidden) / (12 * hidden**2)))
     return Transformer(layers, hidden, hidden // 128, vocabulary, sequence)

@@ -1,0 +1,1 @@
+"""What a cluster would do and cost: one function a question, all pure."""
