@@ -1,14 +1,17 @@
 """The best layout of a model on cards, and what is said when there is none."""
 
+import numpy as np
 import pytest
 
 from starverse.model.errors import BadInput
+from starverse.physics.fabric.traffic import Conditions
 from starverse.physics.training.layout import A100, B200, H100, Layout
 from starverse.physics.training.memory import memory
 from starverse.physics.training.published import software
 from starverse.physics.training.step import step
 from starverse.physics.training.transformer import Transformer, of_size
-from starverse.planning.training import best_layout, layouts, train
+from starverse.planning.collective import topology_of
+from starverse.planning.training import best_layout, layouts, train, train_on
 
 CORE = software("megatron-core")
 SMALL = Transformer(8, 2048, 16, 32_000, 2048)
@@ -48,6 +51,23 @@ def test_five_trillion_parameters_on_thirty_thousand_cards() -> None:
     per_card = 6 * 5e12 * 15e12 / (plan.days(15e12) * 86_400 * 30_000)
     assert per_card * plan.days(15e12) / 180 == pytest.approx(965e12, rel=0.01)
     assert 0.25 < plan.step.mfu_share < 0.5
+
+
+def test_a_placement_that_shares_its_cables_makes_the_step_longer() -> None:
+    """The same layout on a rail-optimised tree, on leaves oversubscribed 7 : 1, and beside another job."""
+    layout = Layout(256, data=16, tensor=8, pipeline=2, interleave=4)
+    alone = train(SMALL, layout, A100, CORE).step.data_s
+    rails = topology_of("rail:512/64", A100.network_bytes_per_s, node_cards=8)
+    thin = topology_of("clos:512/64/7", A100.network_bytes_per_s, node_cards=8)
+    assert train_on(SMALL, layout, A100, CORE, rails).step.data_s == pytest.approx(alone)
+    placed = [card for node in range(0, 64, 2) for card in range(8 * node, 8 * node + 8)]
+    crowded = train_on(SMALL, layout, A100, CORE, thin, placed).step.data_s
+    assert crowded > 2 * alone
+    rest = np.setdiff1d(np.arange(512), placed)
+    beside = Conditions(others=(rest, np.roll(rest, 64)))
+    assert train_on(SMALL, layout, A100, CORE, thin, placed, beside).step.data_s >= crowded
+    with pytest.raises(BadInput, match="cannot hold"):
+        train_on(SMALL, layout, A100, CORE, thin, placed[1:])
 
 
 def test_experts_and_long_sequences_are_laid_out() -> None:

@@ -1,10 +1,14 @@
 """How to lay a model out on cards, how long a step and a whole training then take, and what does not fit."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
+import numpy as np
+
 from starverse.model.errors import BadInput
+from starverse.physics.fabric.topology import Topology
+from starverse.physics.fabric.traffic import WELL, Conditions, slowest_bytes_per_s
 from starverse.physics.training.layout import Card, Layout, Software
 from starverse.physics.training.memory import Memory, memory
 from starverse.physics.training.step import Step, step
@@ -63,6 +67,30 @@ class Plan:
 def train(model: Transformer, layout: Layout, card: Card, software: Software) -> Plan:
     """A step of a model in a given layout; raises BadInput where it cannot be laid out so."""
     return Plan(model, layout, step(model, layout, card, software), memory(model, layout, software), card)
+
+
+def train_on(
+    model: Transformer, layout: Layout, card: Card, software: Software, topology: Topology,
+    placement: Sequence[int] = (), conditions: Conditions = WELL,
+) -> Plan:  # fmt: skip
+    """A step on a network as it is: cards carry between nodes what the slowest of their rings gets.
+
+    Ranks count tensor parallel cards fastest, then context, data, pipeline (as Megatron does), over the cards
+    of `placement` (the first ones when empty). All data parallel rings go at once, each rank to the next, and
+    get max-min fair rates beside the traffic of `conditions`, but no more than the card's own wire carries.
+    """
+    layout.check(model)
+    ranks = np.arange(layout.cards) if not len(placement) else np.array(placement, dtype=np.int64)
+    if ranks.size != layout.cards or ranks.max() >= topology.cards:
+        raise BadInput(
+            f"{ranks.size} cards of {topology.cards} cannot hold a layout of {layout.cards}.",
+            "Place as many cards as the layout has.",
+        )
+    shape = (layout.pipeline, layout.data, layout.context * layout.tensor)
+    onward = np.roll(ranks.reshape(shape), -1, 1).reshape(-1)
+    rate = slowest_bytes_per_s(topology, ranks, onward, conditions)
+    placed = replace(card, network_bytes_per_s=min(card.network_bytes_per_s, rate))
+    return train(model, layout, placed, software)
 
 
 def best_layout(model: Transformer, cards: int, batch: int, card: Card, software: Software) -> Plan:

@@ -14,6 +14,9 @@ from starverse.physics.fabric.topology import Topology
 PAIRS_MAX = 100_000
 """An all-to-all of more flows is computed on shifts between ranks chosen evenly, each for several."""
 
+OTHERS_LAST = 4
+"""Where packets are followed one by one, flows of other jobs carry so many times more, to outlast a step."""
+
 
 class Step(NamedTuple):
     """Flows from source to target (flows,) that carry so many bytes each, at once; done `times` in a row."""
@@ -125,21 +128,10 @@ def collective(
     A flow that has no way left raises BadInput.
     """
     net = _as_it_is(topology.network, conditions)
-    others = None
-    if conditions.others is not None:
-        others = topology.route(*conditions.others, conditions.salt, conditions.failed, conditions.spread)
-        others = others.only(~others.cut)
+    others = _others(topology, conditions)
     total_s, slowest_s, bottleneck = 0.0, -1.0, ""
     for step in steps(kind, algorithm, cards, bytes_, node_cards):
-        routes = topology.route(
-            step.source, step.target, conditions.salt, conditions.failed, conditions.spread
-        )
-        if routes.cut.any():
-            lost = int(np.argmax(routes.cut))
-            ends = (net.vertex_name(int(card[lost])) for card in (step.source, step.target))
-            raise BadInput(
-                f"{' and '.join(ends)} are cut off from each other.", "Place the job without them."
-            )
+        routes = _routed(topology, step.source, step.target, conditions)
         once_s, link = _once_s(net, routes, step, others, conditions)
         time_s = step.times * (once_s + step_ns * 1e-9)
         time_s += loss.tail_s(conditions.loss_share, routes.flows, conditions.timeout_s)
@@ -152,6 +144,34 @@ def collective(
     return Timing(kind, cards.size, bytes_, total_s, wire, bottleneck)
 
 
+def slowest_bytes_per_s(
+    topology: Topology, source: Ints, target: Ints, conditions: Conditions = WELL
+) -> float:  # fmt: skip
+    """The least of the fair rates of these flows, all going on at once beside those of other jobs."""
+    net = _as_it_is(topology.network, conditions)
+    routes, others = _routed(topology, source, target, conditions), _others(topology, conditions)
+    every = routes if others is None else joined([routes, others])
+    return float(fair_rates(every, net.bytes_per_s)[: routes.flows].min())
+
+
+def _routed(topology: Topology, source: Ints, target: Ints, conditions: Conditions) -> Routes:
+    """The ways of flows that must all arrive."""
+    routes = topology.route(source, target, conditions.salt, conditions.failed, conditions.spread)
+    if routes.cut.any():
+        lost = int(np.argmax(routes.cut))
+        ends = (topology.network.vertex_name(int(card[lost])) for card in (source, target))
+        raise BadInput(f"{' and '.join(ends)} are cut off from each other.", "Place the job without them.")
+    return routes
+
+
+def _others(topology: Topology, conditions: Conditions) -> Routes | None:
+    """The ways of other jobs' flows, without those that are cut off."""
+    if conditions.others is None:
+        return None
+    others = topology.route(*conditions.others, conditions.salt, conditions.failed, conditions.spread)
+    return others.only(~others.cut)
+
+
 def _once_s(
     net: Network, routes: Routes, step: Step, others: Routes | None, conditions: Conditions
 ) -> tuple[float, int]:  # fmt: skip
@@ -162,7 +182,8 @@ def _once_s(
     bytes_each = np.full(routes.flows, step.bytes_each)
     lag_s = routes.latency_ns(net) * 1e-9
     if conditions.head_of_line:
-        behind = np.full(every.flows, step.bytes_each)
+        behind = np.full(every.flows, step.bytes_each * OTHERS_LAST)
+        behind[: routes.flows] = step.bytes_each
         body_s = lossless.finish_s(net, every, behind, wire_s=0.0)[: routes.flows]
     elif step.times == 1:
         body_s = flows.finish_s(net, routes, bytes_each, others) - lag_s

@@ -147,7 +147,9 @@ def _data_s(model: Transformer, layout: Layout, card: Card, software: Software, 
     Once a step; gradients for each micro-batch when they are shared (ZeRO 2), parameters for each pass when
     they are (ZeRO 3). It can hide behind the computing of those micro-batches alone, `micro_s` each.
     """
-    wire = Wire(card.network_bytes_per_s * NETWORK_SHARE, RING_STEP_NS)
+    near = layout.tensor * layout.context * layout.data <= card.node_cards
+    speed = card.node_bytes_per_s if near else card.network_bytes_per_s * NETWORK_SHARE
+    wire = Wire(speed, RING_STEP_NS)
     reduces = layout.micro_batches if layout.zero >= 2 else 1
     gathers = 2 * layout.micro_batches if layout.zero == 3 else 1
     time_s = 0.0
