@@ -7,10 +7,12 @@ from difflib import get_close_matches
 import numpy as np
 
 from starverse.model.errors import BadInput
+from starverse.physics.fabric.bucket import torus_allreduce_s
 from starverse.physics.fabric.collectives import Timing, Wire, closed_form_s, torus_alltoall_s
 from starverse.physics.fabric.dragonfly import Dragonfly
 from starverse.physics.fabric.grid import Grid
 from starverse.physics.fabric.network import NO_LINKS, Flags, Network
+from starverse.physics.fabric.steps import AS_FLOWS
 from starverse.physics.fabric.topology import Nodes, Topology
 from starverse.physics.fabric.traffic import WELL, Conditions, collective
 from starverse.physics.fabric.tree import FatTree, clos
@@ -18,24 +20,20 @@ from starverse.physics.fabric.tree import FatTree, clos
 CARDS_MAX = 65_536
 """A network beyond this is not laid out link by link."""
 
-ALGORITHMS = {
-    "all-reduce": ("ring", "halving-doubling", "hierarchical"),
-    "reduce-scatter": ("ring",),
-    "all-gather": ("ring",),
-    "all-to-all": ("direct",),
-    "broadcast": ("ring",),
-}
-
 EQUATIONS = {
     "ring": "steps × (way + part / rate), part = bytes / cards",
     "halving-doubling": "2 × the sum over log2(cards) rounds of way + bytes / 2^round / rate",
     "hierarchical": "ring in the node + ring between nodes for bytes / node cards",
+    "tree": "bytes / 2 up and down two binary trees at once / rate + 2 log2(cards) × way",
+    "bucket": "ring by ring along the axes of the torus, each carrying what the one before has scattered",
     "direct": "the fullest link's bytes / its speed + way",
 }
 SOURCES = {
     "ring": "Patarasuk and Yuan, JPDC 2009",
     "halving-doubling": "Thakur et al., IJHPCA 2005",
     "hierarchical": "Jia et al., arXiv 1807.11205",
+    "tree": "Sanders, Speck and Träff, Parallel Computing 2009",
+    "bucket": "Chan et al., Concurrency and Computation 2007",
     "direct": "Bertsekas and Gallager, Data Networks, 6.5.2 (max-min fair rates)",
 }
 
@@ -72,8 +70,8 @@ def plan_collective(
     `failed` names switches and cards (`spine 3`) or cables (`leaf 0 → spine 3`). The quickest algorithm is
     taken where none is named. Raises BadInput for what is unknown or cut off.
     """
-    if kind not in ALGORITHMS:
-        raise BadInput(f"There is no collective '{kind}'.", _nearest(kind, tuple(ALGORITHMS)))
+    if kind not in AS_FLOWS:
+        raise BadInput(f"There is no collective '{kind}'.", _nearest(kind, tuple(AS_FLOWS)))
     if bytes_ <= 0:
         raise BadInput(f"A collective of {bytes_:g} bytes does nothing.", "Give 1 byte or more.")
     ranks = _ranks(topology, cards)
@@ -81,9 +79,10 @@ def plan_collective(
     if dead.any():
         conditions = conditions._replace(failed=dead | conditions.failed if conditions.failed.size else dead)
     node_cards = topology.node_cards if isinstance(topology, Nodes) else 1
+    dims = _box(topology, ranks.size)
     found: dict[str, Timing] = {}
-    for name in _tried(kind, algorithm, ranks.size, node_cards):
-        found[name] = collective(topology, kind, name, ranks, bytes_, conditions, node_cards)
+    for name in _tried(kind, algorithm, ranks.size, node_cards, dims):
+        found[name] = collective(topology, kind, name, ranks, bytes_, conditions, node_cards, dims)
     name = min(found, key=lambda one: found[one].time_s)
     hops, share = topology.distances()
     return Answer(
@@ -163,8 +162,14 @@ def _dead(network: Network, failed: Sequence[str]) -> Flags:
     return dead if failed else NO_LINKS
 
 
-def _tried(kind: str, algorithm: str, cards: int, node_cards: int) -> Sequence[str]:
-    known = ALGORITHMS[kind]
+def _box(topology: Topology, cards: int) -> tuple[int, ...]:
+    """The axes of a torus of cards, where all of them take part."""
+    whole = isinstance(topology, Grid) and topology.kind == "torus" and not topology.apart
+    return topology.dims if isinstance(topology, Grid) and whole and cards == topology.cards else ()
+
+
+def _tried(kind: str, algorithm: str, cards: int, node_cards: int, dims: Sequence[int]) -> Sequence[str]:
+    known = AS_FLOWS[kind]
     if algorithm != "best":
         if algorithm not in known:
             raise BadInput(f"There is no {kind} by the algorithm '{algorithm}'.", _nearest(algorithm, known))
@@ -172,6 +177,7 @@ def _tried(kind: str, algorithm: str, cards: int, node_cards: int) -> Sequence[s
     fits = {
         "halving-doubling": cards & (cards - 1) == 0,
         "hierarchical": node_cards > 1 and cards % node_cards == 0,
+        "bucket": len(dims) > 1,
     }
     return [name for name in known if fits.get(name, True)]
 
@@ -182,7 +188,9 @@ def _alone_s(
     wire = Wire(speed, topology.network.latency_ns.max())
     if isinstance(topology, Grid) and topology.kind == "torus" and kind == "all-to-all":
         return torus_alltoall_s(topology.dims, bytes_, wire) if cards == topology.cards else None
-    if algorithm == "hierarchical" or kind == "broadcast":
+    if algorithm == "bucket":
+        return torus_allreduce_s(_box(topology, cards), bytes_, wire)
+    if algorithm == "hierarchical" or (kind, algorithm) == ("broadcast", "ring"):
         return None
     return closed_form_s(kind, algorithm, cards, bytes_, wire)
 

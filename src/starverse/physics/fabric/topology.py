@@ -104,7 +104,7 @@ class Nodes:
         return Routes(first, link, np.ones(link.size), np.zeros(source.size, np.bool_))
 
     def distances(self) -> tuple[Ints, Floats]:
-        """Switches and cards passed from the first card to the others, and the share of them that far away."""
+        """Switches and cards passed from the first card to the others, and the share of them so far away."""
         links = np.diff(_from(self, 0).first)
         counts = np.bincount(links[links > 0] - 1)
         seen = np.flatnonzero(counts)
