@@ -83,6 +83,26 @@ def test_trees_win_when_little_is_sent_and_rings_lose_at_size() -> None:
     assert half.efficiency_share == pytest.approx(0.5, abs=0.1)
 
 
+def test_a_flat_ring_loses_with_nodes_what_simai_tabulates() -> None:
+    """SimAI's nic_ratio.csv, 16 to 1,024 GPUs: one constant fits all, 5.1 us a step (calibrated)."""
+    table = {
+        16 << 20: (0.32, 0.24, 0.13, 0.05, 0.044, 0.021, 0.0087),
+        256 << 20: (0.85, 0.77, 0.69, 0.57, 0.387, 0.209, 0.103),
+        1 << 30: (0.92, 0.93, 0.90, 0.76, 0.74, 0.563, 0.315),
+        4 << 30: (0.95, 0.95, 0.95, 0.95, 0.923, 0.755, 0.740),
+        16 << 30: (0.96, 0.96, 0.96, 0.96, 0.957, 0.958, 0.919),
+    }
+    wire = Wire(8 * 48.5e9, 5_100)
+    errors = []
+    for bytes_, row in table.items():
+        for nodes, share in enumerate(row):
+            cards = 16 << nodes
+            time_s = closed.ring_allreduce_s(cards, bytes_, wire)
+            ring = Timing("all-reduce", cards, bytes_, time_s, wire.bytes_per_s)
+            errors.append(abs(0.972 * ring.efficiency_share / share - 1))
+    assert np.mean(errors) < 0.10
+
+
 def test_a_hierarchy_keeps_the_network_busy_while_nodes_reduce() -> None:
     inside, between = Wire(450e9, 500), Wire(50e9, 500)
     alone = hierarchical_allreduce_s(8, 128, GIB, inside, between, chunks=1)

@@ -7,11 +7,14 @@ from hypothesis import strategies as st
 
 from starverse.model.errors import BadInput
 from starverse.physics.fabric import flows, lossless
+from starverse.physics.fabric.bucket import torus_allreduce_s
+from starverse.physics.fabric.collectives import Wire, closed_form_s, torus_alltoall_s
 from starverse.physics.fabric.grid import Grid
 from starverse.physics.fabric.maxmin import fair_rates
 from starverse.physics.fabric.network import Floats, Ints, Routes
+from starverse.physics.fabric.steps import AS_FLOWS, steps
 from starverse.physics.fabric.topology import Nodes
-from starverse.physics.fabric.traffic import Conditions, collective, steps
+from starverse.physics.fabric.traffic import Conditions, collective
 from starverse.physics.fabric.tree import FatTree
 
 GIB = 1 << 30
@@ -182,13 +185,53 @@ def test_what_is_wrong_with_the_network_makes_it_slower() -> None:
         collective(ring, "all-reduce", "ring", cards, GIB, Conditions(failed=net.links_at(4)))
 
 
-@pytest.mark.parametrize("algorithm", ["ring", "halving-doubling", "hierarchical"])
+@pytest.mark.parametrize("algorithm", ["ring", "halving-doubling", "bucket", "hierarchical"])
 def test_the_steps_of_an_all_reduce_move_what_they_must(algorithm: str) -> None:
     """Each card sends 2(1 - 1/n) of its buffer, by whatever algorithm."""
     sent = np.zeros(16)
-    for step in steps("all-reduce", algorithm, np.arange(16), 1.0, node_cards=4):
+    for step in steps("all-reduce", algorithm, np.arange(16), 1.0, node_cards=4, dims=(2, 2, 4)):
         np.add.at(sent, step.source, step.bytes_each * step.times)
     assert sent == pytest.approx(2 * 15 / 16)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 8, 13, 64])
+def test_two_trees_reach_all_and_load_no_card_twice(ranks: int) -> None:
+    """Each card receives half of the buffer from a parent in both trees; none sends to more than three."""
+    (step,) = steps("broadcast", "tree", np.arange(ranks), 1.0)
+    received, sent = np.bincount(step.target, minlength=ranks), np.bincount(step.source, minlength=ranks)
+    assert received[0] == 1  # from the one tree that it is not the root of
+    assert list(received[1:]) == [2] * (ranks - 1)
+    assert sent.max() <= 3
+    down = {(int(a), int(b)) for a, b in zip(step.source, step.target, strict=True)}
+    reached = {0}
+    for _ in range(step.fill + 1):
+        reached |= {b for a, b in down if a in reached}
+    assert reached == set(range(ranks))
+
+
+FLAT = [(kind, name) for kind, names in AS_FLOWS.items() for name in names if name != "hierarchical"]
+
+
+@pytest.mark.parametrize(("kind", "algorithm"), FLAT)
+def test_on_an_idle_switch_flows_take_the_time_of_the_closed_form(kind: str, algorithm: str) -> None:
+    """Trees within a tenth: as flows, blocks cost nothing but the way of the first."""
+    switch, wire = FatTree((64,), (1,), (50e9,), hop_ns=500), Wire(50e9, 1_000)
+    found_s = collective(switch, kind, algorithm, np.arange(64), GIB, dims=(4, 4, 4)).time_s
+    if algorithm == "bucket":
+        assert found_s == pytest.approx(torus_allreduce_s((4, 4, 4), GIB, wire), rel=1e-4)
+    elif (kind, algorithm) == ("broadcast", "ring"):
+        assert found_s == pytest.approx(GIB / 50e9 + 63 * 1e-6, rel=1e-4)
+    else:
+        expected_s = closed_form_s(kind, algorithm, 64, GIB, wire)
+        assert found_s == pytest.approx(expected_s, rel=0.1 if algorithm == "tree" else 1e-4)
+
+
+@pytest.mark.parametrize("dims", [(16, 16, 8), (64, 8), (512,)])
+def test_an_all_to_all_among_many_is_the_bisection_of_their_torus(dims: tuple[int, ...]) -> None:
+    """Some shifts between ranks stand for all, within a tenth of the closed form."""
+    torus = Grid(dims, link_bytes_per_s=100 * GIB)
+    timing = collective(torus, "all-to-all", "direct", np.arange(torus.cards), GIB)
+    assert timing.time_s == pytest.approx(torus_alltoall_s(dims, GIB, Wire(100 * GIB, 500)), rel=0.1)
 
 
 def test_what_no_collective_is_made_of_is_refused() -> None:

@@ -9,7 +9,7 @@ from starverse.model.errors import BadInput
 from starverse.physics.fabric.dragonfly import Dragonfly
 from starverse.physics.fabric.grid import Grid
 from starverse.physics.fabric.network import NO_LINKS
-from starverse.physics.fabric.topology import Nodes, Topology
+from starverse.physics.fabric.topology import Nodes, Topology, latencies_ns
 from starverse.physics.fabric.tree import FatTree, clos
 
 SMALL: list[Topology] = [
@@ -74,6 +74,26 @@ def test_no_torus_of_30_720_cards_has_all_pairs_three_tiers_apart() -> None:
     assert hyperx.cards == 32_768
     assert hyperx.network.vertices - hyperx.cards == 3_072
     assert hyperx.distances()[0].max() == 3
+
+
+def test_three_switches_take_about_2_8_us_and_a_torus_ten_times_that() -> None:
+    """N4: unloaded, over leaf, spine and leaf, with network cards of 0.55 us at each end and 0.4 us a hop."""
+    leaf_spine = clos(2_048, 64, 100e9, hop_ns=425)
+    lag, share = latencies_ns(leaf_spine)
+    assert lag.max() == pytest.approx(2_800)
+    assert share[-1] > 0.95
+    torus, share = latencies_ns(Grid((32, 32, 30), hop_ns=500))
+    assert torus @ share == pytest.approx(1_100 + 23.5 * 500, rel=0.001)
+    assert torus.max() == 1_100 + 47 * 500
+
+
+def test_rails_reach_a_card_of_their_own_over_fewer_switches_than_the_others() -> None:
+    rails = Nodes(FatTree((16, 8), (1, 16), (1.0, 1.0), rails=8), 8, 9.0, by_rail=True)
+    hops, share = rails.distances()
+    assert list(hops) == [1, 3]  # in the node, or over the leaf; else through a card of the node first
+    far = rails.route(np.array([0, 0, 0]), np.array([8, 9, 1]))
+    assert list(np.diff(far.first)) == [2, 4, 2]
+    assert share[0] == pytest.approx((15 + 7) / 127)
 
 
 def test_the_cut_of_a_torus_is_that_of_tpu_v4() -> None:

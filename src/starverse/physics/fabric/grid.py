@@ -113,16 +113,20 @@ class Grid:
 
         Halfway around a ring is as far one way as the other: there, odd and even places go opposite ways, so
         that traffic between all balances. With `spread`, as an idealisation of adaptive routing, a flow is
-        split evenly over all orders of the axes and, halfway around, over both ways. A path that meets a
+        split evenly over all orders of the axes (of more than three: all rotations) and, halfway around, over
+        both ways. A path that meets a
         failed link is replaced: by the shortest that is left. `salt` changes nothing here.
         """
         del salt
         net = self.network
         dims = np.array(self.dims)
-        axes = range(len(self.dims))
-        orders = np.array(list(permutations(axes)) if spread else [tuple(axes)])
-        ties = np.array(list(product((0, 1), repeat=len(self.dims))) if spread else [(-1,) * len(self.dims)])
-        parts = [np.concatenate(pair) for pair in product(orders, ties)]
+        axes = tuple(range(len(self.dims)))
+        orders = [axes]
+        if spread:
+            orders = [(*axes[at:], *axes[:at]) for at in axes] if len(axes) > 3 else list(permutations(axes))
+        halfway = self.kind == "torus" and any(length % 2 == 0 for length in self.dims)
+        ties = (0, 1) if spread and halfway else (-1,)
+        parts = [(*order, *(tie,) * len(axes)) for order, tie in product(orders, ties)]
         first, link, share = _walk(
             source, target, dims, np.array(parts), self.kind == "torus", self.cards_each, self.apart
         )

@@ -32,11 +32,14 @@ def finish_s(
     if bytes_each.size == 0 or not (bytes_each > 0).all():
         raise BadInput("A flow carries at least one byte.", "Leave out the flows that carry nothing.")
     grain = max(mtu_bytes, float(bytes_each.max()) / PACKETS_MAX)
-    fastest = float(network.bytes_per_s.max())
+    if not routes.link.size:
+        return np.zeros(routes.flows)
+    fastest = float(network.bytes_per_s[routes.link].max())
     slot_s = (grain + ACK_BYTES * grain / mtu_bytes) / fastest
     delay = max(1, round(2 * wire_s / slot_s))
     packets = np.ceil(bytes_each / grain).astype(np.int64)
-    slots = _slots(routes.first, routes.link, network.bytes_per_s / fastest, packets, delay)
+    used, link = np.unique(routes.link, return_inverse=True)
+    slots = _slots(routes.first, link, network.bytes_per_s[used] / fastest, packets, delay)
     if (slots < 0).any():
         raise BadInput("The flows on this network block each other for good.", "Route them without cycles.")
     hops = np.diff(routes.first)

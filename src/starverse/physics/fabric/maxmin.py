@@ -2,6 +2,7 @@
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from starverse.model.errors import BadInput
 from starverse.physics.fabric.network import Floats, Ints, Routes
@@ -20,62 +21,66 @@ def fair_rates(routes: Routes, bytes_per_s: Floats, most: Floats | None = None) 
     wanted = np.full(routes.flows, np.inf) if most is None else most
     if (bytes_per_s[routes.link] <= 0).any():
         raise BadInput("A flow crosses a link that carries nothing.", "Route around links that failed.")
-    rates, _ = _fair(routes.first, routes.link, routes.share, bytes_per_s, wanted)
-    return rates
+    share = routes.share if (routes.share != 1).any() else np.empty(0)
+    return _fair(routes.first, routes.link.astype(np.int32), share, bytes_per_s, wanted)
 
 
 @njit(cache=True)
-def _fair(
-    first: Ints, link: Ints, share: Floats, bytes_per_s: Floats, most: Floats
-) -> tuple[Floats, int]:  # fmt: skip
-    """The rates, and the rounds it took."""
-    flows, links = first.size - 1, bytes_per_s.size
-    room = bytes_per_s.copy()
-    load = np.zeros(links)
+def _fair(first: Ints, link: NDArray[np.int32], share: Floats, bytes_per_s: Floats, most: Floats) -> Floats:
+    """The rates; `share` is empty where it is 1 throughout.
+
+    A link's level is the rate that would fill it, all its flows growing alike. A flow's lowest link freezes
+    it when no flow on that link has a lower one elsewhere.
+    """
+    room, load = bytes_per_s.copy(), np.zeros(bytes_per_s.size)
     for at in range(link.size):
-        load[link[at]] += share[at]
-    level = np.empty(links)  # the rate that would fill the link, all its flows growing alike
-    blocked = np.full(links, -1)  # the last round in which a flow on the link had a tighter one elsewhere
+        load[link[at]] += share[at] if share.size else 1.0
+    level = np.full(room.size, np.inf)
+    blocked = np.full(room.size, -1)  # the last round in which a flow on the link had a lower one elsewhere
     rates = most.copy()
-    lowest = np.empty(flows)
-    active = np.empty(flows, np.int64)
-    count = 0
-    for flow in range(flows):
-        if first[flow + 1] > first[flow]:
-            active[count] = flow
-            count += 1
-    rounds = 0
+    lowest, tight = np.empty(most.size), np.empty(most.size, np.int32)
+    active, used = np.flatnonzero(first[1:] > first[:-1]), np.flatnonzero(load > 0)
+    count, filled, rounds = active.size, used.size, 0
     while count:
-        for at in range(links):
-            level[at] = room[at] / load[at] if load[at] > 1e-9 else np.inf
+        filled = _levels(used[:filled], room, load, level)
         for place in range(count):
             flow = active[place]
-            least = most[flow]
+            least, where = most[flow], -1
             for at in range(first[flow], first[flow + 1]):
-                least = min(least, level[link[at]])
-            lowest[flow] = least
+                if level[link[at]] < least:
+                    least, where = level[link[at]], link[at]
+            lowest[flow], tight[flow] = least, where
+            least *= 1 + 1e-12
             for at in range(first[flow], first[flow + 1]):
-                if level[link[at]] > least * (1 + 1e-12):
+                if level[link[at]] > least:
                     blocked[link[at]] = rounds
         kept = 0
         for place in range(count):
             flow = active[place]
-            rate = lowest[flow]
-            frozen = rate >= most[flow]
-            for at in range(first[flow], first[flow + 1]):
-                one = link[at]
-                if blocked[one] != rounds and level[one] <= rate * (1 + 1e-12):
-                    frozen = True
-                    break
-            if not frozen:
+            if tight[flow] >= 0 and blocked[tight[flow]] == rounds:
                 active[kept] = flow
                 kept += 1
                 continue
-            rates[flow] = rate
+            rates[flow] = lowest[flow]
             for at in range(first[flow], first[flow + 1]):
-                room[link[at]] = max(room[link[at]] - rate * share[at], 0.0)
-                load[link[at]] -= share[at]
-        assert kept < count, "every round freezes the tightest link of all"
-        count = kept
-        rounds += 1
-    return rates, rounds
+                part = share[at] if share.size else 1.0
+                room[link[at]] = max(room[link[at]] - lowest[flow] * part, 0.0)
+                load[link[at]] -= part
+        assert kept < count, "every round freezes the flows of the lowest link of all"
+        count, rounds = kept, rounds + 1
+    return rates
+
+
+@njit(cache=True)
+def _levels(used: Ints, room: Floats, load: Floats, level: Floats) -> int:
+    """Set the level of each link that still has flows, keep those in front, and say how many they are."""
+    kept = 0
+    for place in range(used.size):
+        at = used[place]
+        if load[at] > 1e-9:
+            level[at] = room[at] / load[at]
+            used[kept] = at
+            kept += 1
+        else:
+            level[at] = np.inf
+    return kept

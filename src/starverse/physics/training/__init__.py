@@ -1,0 +1,1 @@
+"""What a training step costs: transformers, how they are laid out on cards, time and memory."""
