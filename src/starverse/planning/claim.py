@@ -41,3 +41,8 @@ def judged(*met: bool, as_written: bool = False) -> Verdict:
     if not all(met):
         return "doesn't hold"
     return "holds" if as_written else "holds under this definition"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share as a person reads it."""
+    return f"{100 * share:.{digits}f} %"

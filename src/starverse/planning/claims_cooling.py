@@ -13,7 +13,7 @@ from starverse.physics.faults.hazard import (
     thermal_share_for,
 )
 from starverse.physics.power.card import NodePower, node_power_w
-from starverse.planning.claim import Claim, judged, near
+from starverse.planning.claim import Claim, judged, near, percent
 from starverse.planning.cooling import plan_cooling
 from starverse.planning.faults import plan_faults
 from starverse.planning.site import SiteAnswer, plan_site
@@ -77,8 +77,8 @@ def c1(claimed: float = 4.0, activation_ev: float = SILICON_EV) -> Claim:
         judged(near(claimed, computed)),
         f"Exactly ×{claimed:g} takes {needed:.3f} eV, where C4's +30 % of life takes {_life_ev():.3f} eV: "
         "with one activation energy they exclude each other. A whole fleet, of whose stops heat drives "
-        f"{fleet.thermal_share:.0%}, stops ×{fleet.hotter:.2f} as often. At a constant hazard 30 days add "
-        "nothing to the rate.",
+        f"{percent(fleet.thermal_share)}, stops ×{fleet.hotter:.2f} as often. At a constant hazard 30 days "
+        "add nothing to the rate.",
         "Arrhenius: JEDEC JESD91, JEP122; causes: Llama 3 (2024), table 5",
         f"starverse plan faults --temperature-c {warm_c:.0f}",
     )
@@ -157,11 +157,11 @@ def c4(claimed: float = 63.0, below_k: float = 20.0, gain_share: float = 0.30) -
         f"as measured have {AIR_K_PER_W[1]:g} and would be {measured_c:.0f} °C. What boils at {BOILS_C:g} "
         f"°C (Novec 649: {boils_c} °C) is two-phase and holds the card at {boiling.die_c:.0f} °C; "
         f"single-phase oil at {AIR_C:g} °C gives {bath.die_c:.0f} °C, at {BOILS_C:g} °C "
-        f"{hot_bath.die_c:.0f} °C: {claimed:g} °C and {BOILS_C:g} °C exclude each other. +{gain_share:.0%} "
-        f"of life holds where heat at {SILICON_EV:g} eV drives {needed:.0%} of the hazard (competing "
-        f"risks), as C1's ×4 then does for that part; published stops have {least:.0%} to {most:.0%} by "
-        "how unexplained ones are counted. With one activation energy it were "
-        f"{_life_ev(gain_share, below_k):.3f} eV.",
+        f"{hot_bath.die_c:.0f} °C: {claimed:g} °C and {BOILS_C:g} °C exclude each other. "
+        f"+{percent(gain_share)} of life holds where heat at {SILICON_EV:g} eV drives {percent(needed)} of "
+        "the hazard (competing risks), as C1's ×4 then does for that part; published stops have "
+        f"{percent(least)} to {percent(most)} by how unexplained ones are counted. With one activation "
+        f"energy it were {_life_ev(gain_share, below_k):.3f} eV.",
         "OCP cold plate table (2023), figure 7; JEDEC JEP122; Llama 3 (2024), table 5",
         "starverse plan cooling",
     )
@@ -176,15 +176,16 @@ def c5(claimed: float = 52.0, before_db: float = 82.0) -> Claim:
     left = 10 ** ((claimed - before_db) / 10)
     return Claim(
         "C5",
-        f"dB of the same fans slowed down to the {plant.air_share:.0%} of the air that rear doors still need",
+        f"dB of the same fans slowed down to the {percent(plant.air_share)} of the air that rear doors "
+        "still need",
         claimed,
         slower,
         "dB",
         judged(slower <= claimed),
-        f"{before_db - claimed:g} dB less is fans at {speed:.0%} of their speed, or {left:.2%} of their "
-        f"number. Where {plant.air_share:.0%} of the fans run on at full speed, {fewer:.0f} dB remain, and "
-        f"{left:.1%} of them at full speed break the claim. Only fans are modelled: pumps and "
-        "transformers, and the sound of the room, are not yet.",
+        f"{before_db - claimed:g} dB less is fans at {percent(speed)} of their speed, or "
+        f"{percent(left, 2)} of their number. Where {percent(plant.air_share)} of the fans run on at full "
+        f"speed, {fewer:.0f} dB remain, and {percent(left, 1)} of them at full speed break the claim. Only "
+        "fans are modelled: pumps and transformers, and the sound of the room, are not yet.",
         "fan laws: ASHRAE Handbook, HVAC Systems and Equipment, ch. 21 (50 log10 of speed, 10 log10 of "
         "number)",
         "",
@@ -207,16 +208,17 @@ def c6(claimed: float = 37.0, cheaper_share: float = 0.18, survey_pue: float = S
     energy_only, with_life = 1 - today.total / dearer, 1 - longer.total / today.total
     return Claim(
         "C6",
-        f"% of electricity saved against the mean of surveyed sites (PUE {survey_pue:g}) with {fans:.0%} of "
-        "server power in fans",
+        f"% of electricity saved against the mean of surveyed sites (PUE {survey_pue:g}) with "
+        f"{percent(fans)} of server power in fans",
         claimed,
         computed,
         "%",
         judged(near(claimed, computed), near(cheaper_share, with_life)),
         f"{claimed:g} % take a site of PUE {base:.2f} before, or {base / (1 + fans):.2f} with fans; "
         f"against our own air-cooled site of PUE {air.pue:.2f} it is {100 * own:.0f} %. Of the TCO of an "
-        f"H100-class card the electricity is worth {energy_only:.1%}; a further {with_life:.0%} holds only "
-        f"if C4's +30 % of life is booked ({Money().life_years:g} to {lasting:g} years of depreciation).",
+        f"H100-class card the electricity is worth {percent(energy_only, 1)}; a further "
+        f"{percent(with_life)} holds only if C4's +30 % of life is booked ({Money().life_years:g} to "
+        f"{lasting:g} years of depreciation).",
         "Uptime Institute survey (2023); `plan site`; TCO by annuity; fans: reference/facility.md, section 4",
         "starverse plan site",
     )

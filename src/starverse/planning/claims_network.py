@@ -9,7 +9,7 @@ from starverse.physics.fabric.loss import goodput_share, step_stretch, tail_s, w
 from starverse.physics.fabric.measured import sweep
 from starverse.physics.fabric.tree import clos
 from starverse.planning.checkpoints import plan_checkpoint
-from starverse.planning.claim import Claim, judged, near
+from starverse.planning.claim import Claim, judged, near, percent
 from starverse.planning.claims_cooling import reference_site
 
 CARDS = 30_000
@@ -65,9 +65,9 @@ def n1(claimed: float = 180.0, tokens: float = TOKENS) -> Claim:
         computed,
         "days",
         judged(near(claimed, computed)),
-        f"Assumed {MFU_SHARE:.0%} MFU of {B200_FLOPS / 1e15:g} PFLOP/s: {days(B200_FLOPS):.0f} days of "
+        f"Assumed {percent(MFU_SHARE)} MFU of {B200_FLOPS / 1e15:g} PFLOP/s: {days(B200_FLOPS):.0f} days of "
         f"steps, over an ETTR of {kept.ettr:.3f} at {24 / kept.mtbf_h:.1f} stops a day (Llama 3's rate). "
-        f"Without stops {claimed:g} days need {needed:.0%} MFU. H100-class cards take "
+        f"Without stops {claimed:g} days need {percent(needed)} MFU. H100-class cards take "
         f"{days(H100_FLOPS):.0f} days; compute-optimal training ({best / 1e12:.0f} T tokens) "
         f"{days(B200_FLOPS) * best / tokens:,.0f}.",
         "6ND: Kaplan et al., arXiv 2001.08361; Llama 3 (2024), tables 4 and 5; Daly, FGCS 22 (2006)",
@@ -92,13 +92,13 @@ def n2(claimed: float = 10.0, loss_share: float = 0.01, round_trip_s: float = RO
     waits = tail_s(loss_share, Grid(TORUS).cards, 1.0)
     return Claim(
         "N2",
-        f"training time added by {loss_share:.0%} loss under go-back-N at 100 Gb/s, {round_trip_s * 1e6:g} "
-        "µs round trip, synchronisation exposed as in N6",
+        f"training time added by {percent(loss_share)} loss under go-back-N at 100 Gb/s, "
+        f"{round_trip_s * 1e6:g} µs round trip, synchronisation exposed as in N6",
         claimed,
         computed,
         "%",
         judged(near(claimed, computed)),
-        f"{exposed:.1%} of the step waits for the network ({SLOW_S:g} s of {STEP_S:.2g} s). Exactly "
+        f"{percent(exposed, 1)} of the step waits for the network ({SLOW_S:g} s of {STEP_S:.2g} s). Exactly "
         f"+{claimed:g} % at a round trip of {exact_s * 1e6:.1f} µs. Go-back-N at 800 Gb/s "
         f"+{longer(FAST_BYTES_PER_S, 'go-back-n'):.0f} %, selective repeat "
         f"+{longer(FAST_BYTES_PER_S, 'selective-repeat'):.2g} % at any speed. These are means: in each of "
@@ -215,12 +215,12 @@ def n6(claimed: float = 175.0, saved_yuan: float = 12e6, site_mwh: float | None 
         computed,
         "ms",
         judged(near(claimed, computed), near(saved_yuan, yuan)),
-        f"{claimed:g} ms need a part of {floor:.0f} ms that no bandwidth shortens. {SAVED_SHARE:.0%} saved "
-        f"fits a step of {STEP_S:.2g} s; {computed:.0f} ms would save {quick:.0%} of it, and {against:.1%} "
-        f"against 400 Gb/s. {SAVED_SHARE:.0%} of the reference site's {mwh / 1e3:,.0f} GWh at "
-        f"{FLAT.micro_yuan_per_kwh[0] / 1e6:g} yuan/kWh is {yuan / 1e6:.1f} million yuan: "
-        f"{saved_yuan / 1e6:g} million are {CARDS * saved_yuan / yuan:,.0f} cards (C6's 37 % would be "
-        f"{37 / 63 * yuan / SAVED_SHARE / 1e6:.0f} million).",
+        f"{claimed:g} ms need a part of {floor:.0f} ms that no bandwidth shortens. {percent(SAVED_SHARE)} "
+        f"saved fits a step of {STEP_S:.2g} s; {computed:.0f} ms would save {percent(quick)} of it, and "
+        f"{percent(against, 1)} against 400 Gb/s. {percent(SAVED_SHARE)} of the reference site's "
+        f"{mwh / 1e3:,.0f} GWh at {FLAT.micro_yuan_per_kwh[0] / 1e6:g} yuan/kWh is {yuan / 1e6:.1f} "
+        f"million yuan: {saved_yuan / 1e6:g} million are {CARDS * saved_yuan / yuan:,.0f} cards (C6's 37 % "
+        f"would be {37 / 63 * yuan / SAVED_SHARE / 1e6:.0f} million).",
         "arithmetic on claims N3 and N6; site: ISO/IEC 30134-2 model of `plan site`; reference/fabric.md, "
         "4.3",
         "starverse plan site",

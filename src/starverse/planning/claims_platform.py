@@ -3,7 +3,7 @@
 from starverse.model.units import YUAN
 from starverse.money.tco import annuity_share
 from starverse.physics.cooling.weather import XIAMEN, synthetic_year
-from starverse.planning.claim import Claim, Verdict, judged
+from starverse.planning.claim import Claim, Verdict, judged, percent
 from starverse.planning.site import SiteAnswer, plan_site
 from starverse.planning.site_file import Cards, Money, Site
 
@@ -91,11 +91,11 @@ def u4(claimed: float = 1.85, below_share: float = 0.42, card: tuple[float, floa
         computed,
         "yuan per card-hour",
         judged(computed <= claimed, used < HOURLY_SHARE),
-        f"{below_share:.0%} below a room of one's own puts that at {own:.2f} yuan ({own:.2f} × "
-        f"{1 - below_share:.2f} = {claimed:g}): the same card used {used:.0%} of the hours. Sold "
-        f"{HOURLY_SHARE:.0%} of the hours it costs {computed * RESERVED_SHARE / HOURLY_SHARE:.2f}, more "
+        f"{percent(below_share)} below a room of one's own puts that at {own:.2f} yuan ({own:.2f} × "
+        f"{1 - below_share:.2f} = {claimed:g}): the same card used {percent(used)} of the hours. Sold "
+        f"{percent(HOURLY_SHARE)} of the hours it costs {computed * RESERVED_SHARE / HOURLY_SHARE:.2f}, more "
         f"than it brings. An H100-class card ({TRAINING[1]:,.0f} yuan) costs {training:.2f}; at "
-        f"{claimed:g} a card may cost {even:,.0f} yuan. Assumed {Money().interest_share:.0%} interest, "
+        f"{claimed:g} a card may cost {even:,.0f} yuan. Assumed {percent(Money().interest_share)} interest, "
         f"{years:g} years (annuity {annuity_share(Money().interest_share, years):.3f}), "
         f"{Money().energy_yuan_per_kwh:g} yuan/kWh. A year of 1000 cards is booked in `starverse solve "
         "tests/cases/f04-a-year-of-cards.toml`; for tenants: not yet.",

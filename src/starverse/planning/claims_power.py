@@ -16,7 +16,7 @@ from starverse.physics.power.chain import (
     chain_losses,
     loss_share,
 )
-from starverse.planning.claim import Claim, judged, near
+from starverse.planning.claim import Claim, judged, near, percent
 from starverse.planning.cooling import plan_cooling
 
 RACK_W = 30_000.0
@@ -54,11 +54,12 @@ def p1(
         computed,
         "kW per rack",
         judged(near(claimed, computed), near(before_share, before), near(after_share, after)),
-        f"{before:.1%} and {after:.1%} are lost (claimed {before_share:.0%} and {after_share:.0%}); with "
-        f"double conversion {double:.1%}, {(double_w - after_w) / 1e3:.2f} kW. With transformer, "
-        f"distribution and a UPS before both it is {whole[0]:.1%} and {whole[1]:.1%}. {claimed:g} kW of "
-        f"{before_share - after_share:.0%} is a rack of {taken:.1f} kW (of input; {given:.1f} of output), "
-        f"not of 8 kW, which saves {8 * computed / (rack_w / 1e3):.2f}. The busbar itself loses "
+        f"{percent(before, 1)} and {percent(after, 1)} are lost (claimed {percent(before_share)} and "
+        f"{percent(after_share)}); with double conversion {percent(double, 1)}, "
+        f"{(double_w - after_w) / 1e3:.2f} kW. With transformer, distribution and a UPS before both it is "
+        f"{percent(whole[0], 1)} and {percent(whole[1], 1)}. {claimed:g} kW of "
+        f"{percent(before_share - after_share)} is a rack of {taken:.1f} kW (of input; {given:.1f} of "
+        f"output), not of 8 kW, which saves {8 * computed / (rack_w / 1e3):.2f}. The busbar itself loses "
         f"{busbar:.0f} W.",
         "loss curves a + bx + cx²: 80 PLUS Titanium, OCP Open Rack V3, reference/facility.md, section 5.5",
         "",
