@@ -39,6 +39,7 @@ def build() -> typer.Typer:
         app.command(rich_help_panel="Server")(command)
     app.add_typer(journal, rich_help_panel="Server")
     app.add_typer(plan_commands.build(), rich_help_panel="Cluster")
+    app.command(rich_help_panel="Cluster")(claims)
     app.add_typer(operator, rich_help_panel="Server")
     return app
 
@@ -99,6 +100,13 @@ def solve(
     from starverse.main.solve import solve as play
 
     play(file, json, lang)
+
+
+def claims(json: Annotated[bool, typer.Option("--json", help="Print the rows as JSON.")] = False) -> None:
+    """Every figure claimed of the reference cluster, beside what the models compute, and why."""
+    from starverse.main.claims import show
+
+    show(json=json)
 
 
 def backup(

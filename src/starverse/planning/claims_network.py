@@ -1,0 +1,227 @@
+"""Claims N1 to N6: what 30,000 cards train, and what their network does."""
+
+from starverse.money.tco import FLAT
+from starverse.physics.checkpoints import state_bytes
+from starverse.physics.fabric.bucket import torus_allreduce_s
+from starverse.physics.fabric.collectives import Timing, Wire, bus_factor, ring_allreduce_s
+from starverse.physics.fabric.grid import Grid
+from starverse.physics.fabric.loss import goodput_share, step_stretch, tail_s, window_packets
+from starverse.physics.fabric.measured import sweep
+from starverse.physics.fabric.tree import clos
+from starverse.planning.checkpoints import plan_checkpoint
+from starverse.planning.claim import Claim, judged, near, percent
+from starverse.planning.claims_cooling import reference_site
+
+CARDS = 30_000
+SLOW_BYTES_PER_S, FAST_BYTES_PER_S = 100e9 / 8, 800e9 / 8
+SLOW_S, FAST_S, SAVED_SHARE = 0.400, 0.175, 0.15
+"""Claims N3 and N6: an all-reduce at 100 Gb/s, the window at 800 Gb/s, and the training time it saves."""
+STEP_S = (SLOW_S - FAST_S) / SAVED_SHARE
+"""The step in which that window saves that share: the only one in which both are true."""
+TORUS = (32, 32, 30)
+HYPERX = (32, 32, 32)
+BF16_BYTES = 2
+
+# N1. Tokens and MFU of a run of the kind: Llama Team, "The Llama 3 Herd of Models" (2024), 15.6 T tokens
+# rounded as in its abstract, and table 4's 43 % on 8,192 cards. Peaks: makers' data sheets, dense BF16.
+PARAMETERS, TOKENS, MFU_SHARE = 5e12, 15e12, 0.43
+B200_FLOPS, H100_FLOPS = 2.25e15, 989e12
+CHINCHILLA_TOKENS_PER_PARAMETER = 20
+"""Hoffmann et al., "Training Compute-Optimal Large Language Models" (2022)."""
+
+# N2. A round trip over three switches under light load: reference/fabric.md, section 4.7.
+ROUND_TRIP_S, MTU_BYTES = 10e-6, 4096.0
+# N3. Size and layout that are said of GPT-4; its maker published neither: reference/fabric.md, section 4.1.
+GPT4_PARAMETERS, GPT4_SHARDS = 1.8e12, 8 * 16
+# N4. Both network cards together, a switch, and 60 m of fibre at 5 ns/m: reference/fabric.md, section 4.6.
+NETWORK_CARDS_NS, SWITCH_NS, FIBRE_NS = 1_100.0, 500.0, 300.0
+SWITCH_RADIX = 64
+"""800 Gb/s ports of a 51.2 Tb/s switch."""
+# N5. The buffer at which both fabrics are compared, and the line rate of the measured one (8 x 400 Gb/s).
+BUFFER_BYTES, MEASURED_BYTES_PER_S = float(1 << 30), 400e9
+
+
+def network_claims() -> list[Claim]:
+    """The rows N1 to N6."""
+    return [n1(), n2(), n3(), n4(), n5(), n6()]
+
+
+def n1(claimed: float = 180.0, tokens: float = TOKENS) -> Claim:
+    """Days to train: 6 x parameters x tokens over cards x peak x MFU, and what stops add."""
+    flops = 6 * PARAMETERS * tokens
+
+    def days(peak: float, mfu_share: float = MFU_SHARE) -> float:
+        return flops / (CARDS * peak * mfu_share) / 86_400
+
+    kept = plan_checkpoint(PARAMETERS, CARDS)
+    computed = days(B200_FLOPS) / kept.ettr
+    needed = days(B200_FLOPS, 1.0) / claimed
+    best = CHINCHILLA_TOKENS_PER_PARAMETER * PARAMETERS
+    return Claim(
+        "N1",
+        f"days to train 5 T dense parameters on {tokens / 1e12:g} T tokens in BF16 on {CARDS:,} B200-class "
+        "cards, stops included",
+        claimed,
+        computed,
+        "days",
+        judged(near(claimed, computed)),
+        f"Assumed {percent(MFU_SHARE)} MFU of {B200_FLOPS / 1e15:g} PFLOP/s: {days(B200_FLOPS):.0f} days of "
+        f"steps, over an ETTR of {kept.ettr:.3f} at {24 / kept.mtbf_h:.1f} stops a day (Llama 3's rate). "
+        f"Without stops {claimed:g} days need {percent(needed)} MFU. H100-class cards take "
+        f"{days(H100_FLOPS):.0f} days; compute-optimal training ({best / 1e12:.0f} T tokens) "
+        f"{days(B200_FLOPS) * best / tokens:,.0f}.",
+        "6ND: Kaplan et al., arXiv 2001.08361; Llama 3 (2024), tables 4 and 5; Daly, FGCS 22 (2006)",
+        "starverse plan checkpoint --parameters 5e12 --cards 30000",
+    )
+
+
+def n2(claimed: float = 10.0, loss_share: float = 0.01, round_trip_s: float = ROUND_TRIP_S) -> Claim:
+    """How much longer training takes when packets get lost."""
+    exposed = SLOW_S / STEP_S
+
+    def longer(bytes_per_s: float, recovery: str) -> float:
+        window = window_packets(bytes_per_s, round_trip_s, MTU_BYTES)
+        stretch = 1 / goodput_share(loss_share, window, recovery)
+        return 100 * (step_stretch(exposed, stretch) - 1)
+
+    computed = longer(SLOW_BYTES_PER_S, "go-back-n")
+    # (1 - p + pW) / (1 - p) = stretch, solved for W and then for the round trip
+    wanted = claimed / 100 / exposed
+    exact_s = wanted * (1 - loss_share) / loss_share * MTU_BYTES / SLOW_BYTES_PER_S
+    steps = 2 * sum(length - 1 for length in TORUS)
+    waits = tail_s(loss_share, Grid(TORUS).cards, 1.0)
+    return Claim(
+        "N2",
+        f"training time added by {percent(loss_share)} loss under go-back-N at 100 Gb/s, "
+        f"{round_trip_s * 1e6:g} µs round trip, synchronisation exposed as in N6",
+        claimed,
+        computed,
+        "%",
+        judged(near(claimed, computed)),
+        f"{percent(exposed, 1)} of the step waits for the network ({SLOW_S:g} s of {STEP_S:.2g} s). Exactly "
+        f"+{claimed:g} % at a round trip of {exact_s * 1e6:.1f} µs. Go-back-N at 800 Gb/s "
+        f"+{longer(FAST_BYTES_PER_S, 'go-back-n'):.0f} %, selective repeat "
+        f"+{longer(FAST_BYTES_PER_S, 'selective-repeat'):.2g} % at any speed. These are means: in each of "
+        f"the {steps} steps of a torus all-reduce the slowest of {Grid(TORUS).cards:,} messages waits for "
+        f"{waits:.1f} timeouts besides.",
+        "goodput: Bertsekas and Gallager, Data Networks, 2.4; reference/fabric.md, section 4.7",
+        "",
+    )
+
+
+def n3(claimed: float = 400.0, parameters: float = GPT4_PARAMETERS) -> Claim:
+    """An all-reduce of a GPT-4-class gradient at 100 Gb/s, and the global rate."""
+    whole = state_bytes(parameters, BF16_BYTES)
+    shard = whole / GPT4_SHARDS
+    replicas = CARDS // GPT4_SHARDS
+    computed = 1e3 * ring_allreduce_s(replicas, shard, Wire(SLOW_BYTES_PER_S))
+    fits = claimed / 1e3 * SLOW_BYTES_PER_S / bus_factor("all-reduce", replicas)
+    rate = whole / computed * 1e3
+    both = 1.8e12 * claimed / 1e3
+    return Claim(
+        "N3",
+        f"ms of a ring all-reduce at 100 Gb/s of the BF16 gradient of {parameters / 1e12:g} T parameters in "
+        f"{GPT4_SHARDS} shards over {replicas} replicas",
+        claimed,
+        computed,
+        "ms",
+        judged(near(claimed, computed)),
+        f"A shard is {shard / 1e9:.1f} GB. {claimed:g} ms carry {fits / 1e9:.2g} GB: one bucket of it. "
+        f"1.8 TB/s over {CARDS:,} cards is {1.8e12 * 8 / CARDS / 1e9:.2f} Gb/s a card, trivially small; read "
+        f"as one gradient a {claimed:g} ms it is {both / 1e12:.2f} TB, {both / BF16_BYTES / 1e9:.0f} G "
+        f"parameters in {both / fits:.0f} shards. What was computed reduces {rate / 1e12:.2g} TB/s. Size and "
+        "layout are what is said of GPT-4, unpublished.",
+        "ring: Patarasuk and Yuan (2009); reference/fabric.md, sections 4.1 and 4.2",
+        "",
+    )
+
+
+def n4(claimed: float = 3.0, latency_us: float = 2.8) -> Claim:
+    """Switches between any two cards, and the latency over them."""
+    torus, hyper = Grid(TORUS), Grid(HYPERX, kind="hyperx", link_bytes_per_s=FAST_BYTES_PER_S)
+    (hops, share), (passed, _) = torus.distances(), hyper.distances()
+    most = int(passed.max())
+    tree = clos(CARDS, SWITCH_RADIX, FAST_BYTES_PER_S)
+    latency = (NETWORK_CARDS_NS + most * SWITCH_NS + FIBRE_NS) / 1e3
+    relayed = latency + (most - 1) * NETWORK_CARDS_NS / 1e3
+    return Claim(
+        "N4",
+        f"most switches between two cards of HyperX/BCube({'×'.join(map(str, HYPERX))}), a switch on every "
+        "line of a grid; latency unloaded, a small message",
+        claimed,
+        float(most),
+        "switches",
+        judged(most == claimed, hyper.cards >= CARDS, near(latency_us, latency)),
+        f"{hyper.cards:,} cards; three dimensions and three tiers at once only so. A 3D torus of "
+        f"{'×'.join(map(str, TORUS))} has diameter {int(hops.max())} and {float(hops @ share):.1f} hops on "
+        f"average. Over {most} switches {latency:.1f} µs unloaded (network cards {NETWORK_CARDS_NS:g} ns, "
+        f"switch {SWITCH_NS:g}, fibre {FIBRE_NS:g}: {latency_us:g} µs is plausible), but BCube's relaying "
+        f"cards make it {relayed:.1f} µs unless they relay at no cost. A Clos of {SWITCH_RADIX} ports has "
+        f"{tree.tiers} tiers too, and passes {int(tree.distances()[0].max())} switches.",
+        "Guo et al., BCube, SIGCOMM 2009; Ahn et al., HyperX, SC 2009; reference/fabric.md, section 4.6",
+        "",
+    )
+
+
+def n5(claimed: float = 93.0, buffer_bytes: float = BUFFER_BYTES) -> Claim:
+    """The efficiency of an all-reduce over the whole cluster."""
+    wire = Wire(FAST_BYTES_PER_S)
+    cards = Grid(TORUS).cards
+
+    def efficiency(time_s: float) -> float:
+        timing = Timing("all-reduce", cards, buffer_bytes, time_s, FAST_BYTES_PER_S)
+        return 100 * timing.efficiency_share
+
+    computed = efficiency(torus_allreduce_s(TORUS, buffer_bytes, wire))
+    flat = efficiency(ring_allreduce_s(cards, buffer_bytes, wire))
+    half = cards * wire.step_ns * 1e-9 * wire.bytes_per_s
+    sizes, seconds = sweep("b200-4-nodes")
+    bus = 100 * bus_factor("all-reduce", 32) * sizes / seconds / MEASURED_BYTES_PER_S
+    small = int(abs(sizes - (1 << 28)).argmin())
+    works = STEP_S - SLOW_S
+    step = 100 * works / (works + FAST_S)
+    return Claim(
+        "N5",
+        f"bus bandwidth of an all-reduce of {buffer_bytes / (1 << 30):g} GiB over {cards:,} cards "
+        f"({'×'.join(map(str, TORUS))} torus, one 800 Gb/s wire at a time), as a share of the wire",
+        claimed,
+        computed,
+        "%",
+        judged(computed >= claimed),
+        f"Ordinary as bus bandwidth; 32 B200 as measured reach {bus[small]:.0f} % at 256 MiB and "
+        f"{bus[-1]:.0f} % at {sizes[-1] / (1 << 30):.0f} GiB, so 75 and 93 % may be one fabric at two "
+        f"sizes. As step efficiency the article's own N6 gives {step:.0f} % ({works:.2g} s of work and "
+        f"{FAST_S * 1e3:g} ms). A flat ring gives {flat:.0f} %; half of the wire takes {half / 1e9:.1f} GB "
+        "there.",
+        "bucket algorithm: Chan et al. (2007); nccl-tests PERFORMANCE.md; stas00/ml-engineering, 744d01e",
+        "",
+    )
+
+
+def n6(claimed: float = 175.0, saved_yuan: float = 12e6, site_mwh: float | None = None) -> Claim:
+    """The window at eight times the speed, what it saves, and what that is worth in electricity."""
+    mwh = reference_site().energy_mwh_per_year if site_mwh is None else site_mwh
+    computed = 1e3 * SLOW_S * SLOW_BYTES_PER_S / FAST_BYTES_PER_S
+    speed = FAST_BYTES_PER_S / SLOW_BYTES_PER_S
+    floor = (speed * claimed - SLOW_S * 1e3) / (speed - 1)
+    yuan = SAVED_SHARE * mwh * 1e3 * FLAT.micro_yuan_per_kwh[0] / 1e6
+    quick = (SLOW_S - computed / 1e3) / STEP_S
+    today_s = SLOW_S / 4  # 400 Gb/s
+    against = (today_s - computed / 1e3) / (STEP_S - SLOW_S + today_s)
+    return Claim(
+        "N6",
+        "ms for the buffer that takes 400 ms at 100 Gb/s, at 800 Gb/s, bandwidth-bound",
+        claimed,
+        computed,
+        "ms",
+        judged(near(claimed, computed), near(saved_yuan, yuan)),
+        f"{claimed:g} ms need a part of {floor:.0f} ms that no bandwidth shortens. {percent(SAVED_SHARE)} "
+        f"saved fits a step of {STEP_S:.2g} s; {computed:.0f} ms would save {percent(quick)} of it, and "
+        f"{percent(against, 1)} against 400 Gb/s. {percent(SAVED_SHARE)} of the reference site's "
+        f"{mwh / 1e3:,.0f} GWh at {FLAT.micro_yuan_per_kwh[0] / 1e6:g} yuan/kWh is {yuan / 1e6:.1f} "
+        f"million yuan: {saved_yuan / 1e6:g} million are {CARDS * saved_yuan / yuan:,.0f} cards (C6's 37 % "
+        f"would be {37 / 63 * yuan / SAVED_SHARE / 1e6:.0f} million).",
+        "arithmetic on claims N3 and N6; site: ISO/IEC 30134-2 model of `plan site`; reference/fabric.md, "
+        "4.3",
+        "starverse plan site",
+    )
