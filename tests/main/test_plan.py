@@ -59,3 +59,20 @@ def test_bad_input_gets_one_sentence_and_a_remedy(capsys: pytest.CaptureFixture[
     assert "Did you mean `plant.supply_c`?" in refused(capsys, "site", str(spec))
     assert "cannot be read" in refused(capsys, "site", "--weather", str(tmp_path / "none.epw"))
     assert ".png or .svg" in refused(capsys, "site", "--plot", str(tmp_path / "year.gif"))
+
+
+def test_a_whole_torus_reduces_as_in_astra_sim(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json.loads(asked(capsys, "collective", "torus:4x4x4", "--algorithm", "bucket", "--json"))
+    assert answer["cards"] == 64
+    assert answer["time_s"] >= answer["bytes"] * 2 * 63 / 64 / 6 / 100e9, "quicker than its six wires"
+    assert "a cube" not in refused(capsys, "collective", "cube:4x4x4")
+
+
+def test_a_model_is_laid_out_and_one_too_large_says_what_is_full(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "train", "--parameters", "70e9", "--cards", "512", "--batch", "512", "--json"
+    answer = json.loads(asked(capsys, *words))
+    assert answer["fits"]
+    assert 0 < answer["mfu_share"] < 1
+    assert answer["days"] == pytest.approx(15e12 / answer["tokens_per_s"] / 86_400)
+    said = asked(capsys, "train", "--parameters", "5e12", "--cards", "8", "--batch", "8")
+    assert "The fullest card needs" in said

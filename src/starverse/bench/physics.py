@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from starverse.bench import physics_facility
+from starverse.bench import physics_fabric, physics_facility
 from starverse.bench.figure import Figure, Measure
 
-PARTS: tuple[tuple[str, Measure], ...] = physics_facility.PARTS
+PARTS: tuple[tuple[str, Measure], ...] = (*physics_fabric.PARTS, *physics_facility.PARTS)
 
 
 def run(say: Callable[[str], None]) -> Sequence[Figure]:

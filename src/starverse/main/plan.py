@@ -1,5 +1,6 @@
 """What `starverse plan` prints: an answer line by line, with its equation and source, or as JSON."""
 
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +22,9 @@ _ABOUT = ("equation", "source", "boundary", "notes", "assumed")
 """Printed below the figures, as sentences."""
 
 _MICRO_YUAN = "_micro_yuan"
+
+GBPS = 125_000_000.0
+"""A gigabit a second, in bytes."""
 
 
 def site(spec: Path | None, weather: Path | None, plot: Path | None, *, json: bool) -> None:
@@ -107,12 +111,93 @@ def _text(file: Path, encoding: str) -> str:
         raise BadInput(f"{file} is no text.", "Save it as UTF-8.") from None
 
 
-def _print(answer: msgspec.Struct, *, json: bool) -> None:
+def collective(
+    topology: str,
+    kind: str,
+    megabytes: float,
+    cards: int,
+    algorithm: str,
+    failed: list[str],
+    node_cards: int,
+    link_gbps: float,
+    loss: float,
+    recovery: str,
+    *,
+    json: bool,
+) -> None:
+    """Print how long a collective takes."""
+    from starverse.physics.fabric.traffic import Conditions
+    from starverse.planning.collective import plan_collective, topology_of
+
+    network = topology_of(topology, link_gbps * GBPS, node_cards=node_cards)
+    conditions = Conditions(loss_share=loss, recovery=recovery)
+    found = plan_collective(network, kind, megabytes * 1e6, cards, algorithm, failed, conditions)
+    timing = found.timing
+    answer = {
+        "kind": timing.kind,
+        "cards": timing.cards,
+        "bytes": timing.bytes_,
+        "algorithm": found.algorithm,
+        "time_s": timing.time_s,
+        "alone_s": found.alone_s,
+        "algorithm_bytes_per_s": timing.algorithm_bytes_per_s,
+        "bus_bytes_per_s": timing.bus_bytes_per_s,
+        "efficiency_share": timing.efficiency_share,
+        "bottleneck": timing.bottleneck,
+        "hops_mean": found.hops_mean,
+        "hops_most": found.hops_most,
+        "equation": found.equation,
+        "source": found.source,
+    }
+    _print(answer, json=json)
+
+
+def train(
+    parameters: float,
+    cards: int,
+    batch: int,
+    sequence: int,
+    card: str,
+    stack: str,
+    tokens: float,
+    *,
+    json: bool,
+) -> None:
+    """Print the best layout of a model, and how long it trains."""
+    from starverse.physics.training.layout import CARDS
+    from starverse.physics.training.published import software
+    from starverse.physics.training.transformer import of_size
+    from starverse.planning.training import SOURCE, best_layout
+
+    if card not in CARDS:
+        raise BadInput(f"There is no card '{card}'.", f"Say {', '.join(CARDS)}.")
+    found = best_layout(of_size(parameters, sequence), cards, batch, CARDS[card], software(stack))
+    answer = {
+        "fits": found.fits,
+        "layout": found.layout,
+        "cards": found.layout.cards,
+        "step": found.step,
+        "step_s": found.step.time_s,
+        "mfu_share": found.step.mfu_share,
+        "tokens_per_s": found.tokens_per_s,
+        "days": found.days(tokens),
+        "memory_bytes": found.memory.total,
+        "memory": found.memory,
+        "layouts_tried": found.tried,
+        "too_large_by": found.full,
+        "equation": "step = matmul/share + memory + exposed traffic + bubble + optimiser + b",
+        "source": SOURCE,
+        "notes": tuple(filter(None, (found.why_not(), "days of steps, without stops"))),
+    }
+    _print(answer, json=json)
+
+
+def _print(answer: msgspec.Struct | dict[str, Any], *, json: bool) -> None:
     if json:
         print(msgspec.json.format(msgspec.json.encode(answer)).decode())
         return
     console = Console(highlight=False)
-    fields = msgspec.structs.asdict(answer)
+    fields = msgspec.structs.asdict(answer) if isinstance(answer, msgspec.Struct) else answer
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold")
     table.add_column(overflow="fold")
@@ -138,8 +223,12 @@ def _said(name: str, value: Any) -> str:
     if isinstance(value, CardHour):
         money = (each for each in msgspec.structs.asdict(value).items() if each[0] != "definition")
         return "\n".join(f"{_label(part)} {_said(part + _MICRO_YUAN, each)}" for part, each in money)
-    if isinstance(value, msgspec.Struct):
-        parts = msgspec.structs.asdict(value).items()
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, msgspec.Struct | dict):
+        parts = (msgspec.structs.asdict(value) if isinstance(value, msgspec.Struct) else value).items()
         return "\n".join(f"{_label(part)} {_said(part, each)}" for part, each in parts)
     if isinstance(value, tuple):
         split = ", " if all(isinstance(each, float | int) for each in value) else "\n"

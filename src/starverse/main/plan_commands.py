@@ -13,7 +13,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 def build() -> App:
     """The commands of `starverse plan`."""
     app = App(name="plan", help="What a cluster would do and cost, by models with their sources.")
-    for command in (site, cooling, faults, checkpoint):
+    for command in (collective, train, faults, checkpoint, cooling, site):
         app.command()(command)
     return app
 
@@ -94,3 +94,52 @@ def checkpoint(
         parameters, cards, volume_bytes_per_s, memory_survives, stops_per_hour,
         asynchronous=asynchronous, json=json,
     )  # fmt: skip
+
+
+def collective(
+    topology: Annotated[
+        str,
+        typer.Argument(help="torus:32x32x30, hyperx:32x32x32, ethernet:512, clos:30720/64, rail:30720/64 …"),
+    ] = "torus:32x32x30",
+    kind: Annotated[
+        Literal["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast"],
+        typer.Option(help="The collective."),
+    ] = "all-reduce",
+    megabytes: Annotated[float, typer.Option(help="Of each card's buffer, 10⁶ bytes.")] = 1073.741824,
+    cards: Annotated[int, typer.Option(help="The first so many cards; 0 for all.", min=0)] = 0,
+    algorithm: Annotated[str, typer.Option(help="By name; else the quickest.")] = "best",
+    failed: Annotated[
+        list[str] | None,
+        typer.Option(help="A switch (`spine 3`) or cable (`leaf 0 -> spine 3`); again for more."),
+    ] = None,
+    node_cards: Annotated[int, typer.Option(help="Cards behind one NVLink-class switch.", min=1)] = 1,
+    link_gbps: Annotated[float, typer.Option(help="Of each link, Gbit/s.")] = 800.0,
+    loss: Annotated[float, typer.Option(help="The share of packets lost.")] = 0.0,
+    recovery: Annotated[
+        Literal["go-back-n", "selective-repeat"], typer.Option(help="What is sent again after a loss.")
+    ] = "selective-repeat",
+    json: Json = False,
+) -> None:
+    """How long a collective takes on a network, and which link holds it up."""
+    from starverse.main import plan
+
+    plan.collective(
+        topology, kind, megabytes, cards, algorithm, failed or [], node_cards, link_gbps, loss, recovery,
+        json=json,
+    )  # fmt: skip
+
+
+def train(
+    parameters: Annotated[float, typer.Option(help="Of the dense model.")] = 405e9,
+    cards: Annotated[int, typer.Option(help="At most so many.", min=1)] = 16_384,
+    batch: Annotated[int, typer.Option(help="Sequences in a step.", min=1)] = 2_048,
+    sequence: Annotated[int, typer.Option(help="Tokens in a sequence.", min=1)] = 8_192,
+    card: Annotated[str, typer.Option(help="a100, h100, h200 or b200.")] = "h100",
+    stack: Annotated[str, typer.Option(help="Whose software's constants to take.")] = "llama-3",
+    tokens: Annotated[float, typer.Option(help="To train on.")] = 15e12,
+    json: Json = False,
+) -> None:
+    """The best layout of a model on so many cards, its step part by part, and the days it trains."""
+    from starverse.main import plan
+
+    plan.train(parameters, cards, batch, sequence, card, stack, tokens, json=json)
