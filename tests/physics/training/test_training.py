@@ -93,6 +93,7 @@ BASE = Layout(512, data=8, tensor=8, pipeline=8, interleave=2)
         ({"interleave": 1}, "bubble_s"),
         ({"zero": 3}, "data_s"),
         ({"recompute": "full"}, "matmul_s"),
+        ({"recompute": "attention"}, "matmul_s"),
         ({"sequence_parallel": False}, "memory_s"),
     ],
 )
