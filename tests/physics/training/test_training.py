@@ -29,6 +29,14 @@ def test_published_runs_take_as_long_as_computed() -> None:
     assert max(errors) <= 0.20
 
 
+@pytest.mark.parametrize(("cards", "mfu"), [(96, 0.47), (4608, 0.42)])
+def test_strong_scaling_falls_as_published(cards: int, mfu: float) -> None:
+    """Megatron-LM README: 177B, batch 1,152, from 96 to 4,608 H100; none of it fitted on."""
+    model = Transformer(96, 12288, 96, 131_072, 4096)
+    layout = Layout(1152, cards // 48, 8, 6, interleave=16)
+    assert step(model, layout, H100, software("megatron-core")).mfu_share == pytest.approx(mfu, rel=0.1)
+
+
 @pytest.mark.parametrize("name", STACKS)
 def test_what_software_attains_has_a_meaning(name: str) -> None:
     fitted = software(name)
