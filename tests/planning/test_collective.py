@@ -25,6 +25,8 @@ def test_every_network_answers_every_question(words: str, cards: int, kind: str)
     assert answer.equation
     assert answer.source
     assert answer.hops_mean <= answer.hops_most
+    assert 1_100 < answer.message_mean_ns <= answer.message_most_ns
+    assert 0 < answer.bisection_bytes_per_s <= topology.network.bytes_per_s.sum() / 2
 
 
 def test_on_a_switch_the_network_adds_nothing_to_the_closed_form() -> None:
@@ -53,6 +55,21 @@ def test_a_failed_switch_by_name_slows_what_crosses_it() -> None:
     assert well.timing.time_s <= cable.timing.time_s
     with pytest.raises(BadInput, match="cut off"):
         plan_collective(tree, "all-to-all", GIB, cards, failed=["leaf 0"])
+
+
+def test_with_two_leaves_a_card_a_failed_one_halves_its_speed_and_no_more() -> None:
+    """HPN, SIGCOMM 2024: a single top-of-rack switch that fails halts the job; of two, one carries on."""
+    spread = Conditions(spread=True)
+    two = topology_of("clos:32/8/1/2", 50e9)
+    well = plan_collective(two, "all-reduce", GIB, algorithm="ring", conditions=spread).timing.time_s
+    ill = plan_collective(two, "all-reduce", GIB, 0, "ring", ["leaf 0"], spread).timing.time_s
+    assert ill == pytest.approx(2 * well, rel=0.01)
+    one = topology_of("clos:32/8", 50e9)
+    assert plan_collective(one, "all-reduce", GIB, algorithm="ring").timing.time_s == pytest.approx(
+        well, rel=0.01
+    )
+    with pytest.raises(BadInput, match="cut off"):
+        plan_collective(one, "all-reduce", GIB, failed=["leaf 0"])
 
 
 def test_loss_and_other_jobs_are_part_of_the_question() -> None:

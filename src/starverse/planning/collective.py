@@ -13,7 +13,7 @@ from starverse.physics.fabric.dragonfly import Dragonfly
 from starverse.physics.fabric.grid import Grid
 from starverse.physics.fabric.network import NO_LINKS, Flags, Network
 from starverse.physics.fabric.steps import AS_FLOWS
-from starverse.physics.fabric.topology import Nodes, Topology
+from starverse.physics.fabric.topology import Nodes, Topology, latencies_ns
 from starverse.physics.fabric.traffic import WELL, Conditions, collective
 from starverse.physics.fabric.tree import FatTree, clos
 
@@ -44,7 +44,9 @@ HEADS = ("torus", "hyperx", "ethernet", "clos", "rail", "dragonfly")
 class Answer:
     """A collective's timing, by which algorithm, by which equation, and what an idle network would do.
 
-    `alone_s` is the closed form between equals on the cards' own wires, where the algorithm has one.
+    `alone_s` is the closed form between equals on the cards' own wires, where the algorithm has one. Of the
+    whole network, idle: hops and a small message's time between two cards (`topology.latencies_ns`), and what
+    half of the cards can send to the other half.
     """
 
     timing: Timing
@@ -54,6 +56,9 @@ class Answer:
     alone_s: float | None
     hops_mean: float
     hops_most: int
+    message_mean_ns: float
+    message_most_ns: float
+    bisection_bytes_per_s: float
 
 
 def plan_collective(
@@ -85,6 +90,7 @@ def plan_collective(
         found[name] = collective(topology, kind, name, ranks, bytes_, conditions, node_cards, dims)
     name = min(found, key=lambda one: found[one].time_s)
     hops, share = topology.distances()
+    lag_ns, seen = latencies_ns(topology)
     return Answer(
         timing=found[name],
         algorithm=name,
@@ -93,6 +99,9 @@ def plan_collective(
         alone_s=_alone_s(topology, kind, name, ranks.size, bytes_, found[name].wire_bytes_per_s),
         hops_mean=float(hops @ share),
         hops_most=int(hops.max()),
+        message_mean_ns=float(lag_ns @ seen),
+        message_most_ns=float(lag_ns.max()),
+        bisection_bytes_per_s=topology.bisection_bytes_per_s(),
     )
 
 
@@ -104,8 +113,9 @@ def topology_of(
 
     `torus:32x32x30`, `torus:10x15x5/40` with 40 cards at each place; `hyperx:32x32x32`;
     `ethernet:512` (one switch); `clos:30720/64`, cards and ports a switch, `clos:30720/64/3` with leaves
-    oversubscribed 3 : 1; `rail:30720/64`, the same by rails of `node_cards`; `dragonfly:73/12/6/6`, groups,
-    switches, cards and global cables each. With `node_cards` above 1, nodes have an NVLink-class switch.
+    oversubscribed 3 : 1, `clos:30720/64/1/2` with two leaves a card; `rail:30720/64`, the same by rails of
+    `node_cards`; `dragonfly:73/12/6/6`, groups, switches, cards and global cables each. With `node_cards`
+    above 1, nodes have an NVLink-class switch.
     """
     head, _, rest = words.partition(":")
     if head not in HEADS:
@@ -134,8 +144,9 @@ def _outside(head: str, rest: str, speed: float, hop_ns: float, node_cards: int)
     if head == "ethernet":
         return FatTree((int(shape),), (1,), (speed,), hop_ns=hop_ns)
     thinner = float(more[1]) if len(more) > 1 else 1.0
+    leaves = int(more[2]) if len(more) > 2 else 1
     rails = node_cards if head == "rail" else 1
-    return clos(int(shape), int(more[0]), speed, thinner, rails, hop_ns)
+    return clos(int(shape), int(more[0]), speed, thinner, rails, hop_ns, leaves)
 
 
 def _ranks(topology: Topology, cards: int | Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

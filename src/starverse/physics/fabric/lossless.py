@@ -41,7 +41,10 @@ def finish_s(
     used, link = np.unique(routes.link, return_inverse=True)
     slots = _slots(routes.first, link, network.bytes_per_s[used] / fastest, packets, delay)
     if (slots < 0).any():
-        raise BadInput("The flows on this network block each other for good.", "Route them without cycles.")
+        raise BadInput(
+            "Pausing links block each other in a ring for good.",
+            "A torus needs virtual channels: leave it out.",
+        )
     hops = np.diff(routes.first)
     return np.where(hops > 0, slots * slot_s + hops * wire_s, 0.0)
 

@@ -134,38 +134,36 @@ class FatTree:
 
 
 def clos(
-    cards: int,
-    radix: int,
-    bytes_per_s: float,
-    oversubscription: float = 1.0,
-    rails: int = 1,
-    hop_ns: float = 500,
-) -> FatTree:
+    cards: int, radix: int, bytes_per_s: float, oversubscription: float = 1.0, rails: int = 1,
+    hop_ns: float = 500, leaves_each: int = 1,
+) -> FatTree:  # fmt: skip
     """The smallest folded Clos of switches of `radix` ports that holds so many cards, whole leaves filled.
 
-    `oversubscription` is of the leaf: ports down over ports up. The upper tiers are non-blocking; the topmost
-    gives all its ports down.
+    `oversubscription` is of the leaf: what comes from the cards over what goes up. The upper tiers are
+    non-blocking; the topmost gives all its ports down. With `leaves_each` = 2 every card has a port on two
+    leaves, each with half of its speed (dual top-of-rack: HPN, SIGCOMM 2024); a flow on one path uses one.
     """
-    if radix < 2 or cards < 2 or oversubscription <= 0:
+    if radix < 2 or cards < 2 or oversubscription <= 0 or leaves_each < 1:
         raise BadInput(f"No Clos has {cards} cards on switches of {radix} ports.", "Give 2 or more of each.")
+    port = bytes_per_s / leaves_each
     if cards <= radix:
-        return FatTree((cards,), (1,), (bytes_per_s,), rails, hop_ns)
+        return FatTree((cards,), (leaves_each,), (port,), rails, hop_ns)
     ups = max(1, round(radix / (1 + oversubscription)))
-    down, up, rates = [radix - ups], [1], [bytes_per_s]
+    down, up, rates = [radix - ups], [leaves_each], [port]
     groups = -(-cards // (radix - ups))
     ways = ups
     while groups > radix:
-        down, up, rates = [*down, radix // 2], [*up, ways], [*rates, bytes_per_s]
+        down, up, rates = [*down, radix // 2], [*up, ways], [*rates, port]
         groups = -(-groups // (radix // 2))
         ways = radix // 2
-    return FatTree((*down, groups), (*up, ways), (*rates, bytes_per_s), rails, hop_ns)
+    return FatTree((*down, groups), (*up, ways), (*rates, port), rails, hop_ns)
 
 
 @njit(cache=True)
 def _climb(
     source: Ints, target: Ints, down: Ints, up: Ints, salt: int, failed: Flags, paths: int
 ) -> tuple[Ints, Ints, Floats, Flags]:  # fmt: skip
-    """The links of all flows: once to count, once to write down."""
+    """The links of all flows from port to port, and which flows are cut off."""
     tiers = down.size
     inner = np.ones(tiers + 1, np.int64)  # of a switch of the tier, how many have the same cards below
     outer = np.ones(tiers + 1, np.int64)  # the cards below a switch of the tier

@@ -133,9 +133,9 @@ STACKS = {
 }
 """Each software with what its authors say it overlaps, yet at full speed, and its runs.
 
-Megatron of 2021 and Megatron-LM overlap nothing; Megatron Core and MegaScale overlap tensor, pipeline and
-data parallel traffic; Llama 3 overlaps data parallel traffic, and sends between stages asynchronously. How
-much of it, 50 to 90 %, is assumed.
+Megatron of 2021 and Megatron-LM overlap nothing; Megatron Core (its README) and MegaScale overlap tensor,
+pipeline and data parallel traffic; Llama 3 overlaps data parallel traffic, and sends between stages
+asynchronously. How much of it, 50 to 90 %, is assumed.
 """
 
 

@@ -76,9 +76,10 @@ def step(model: Transformer, layout: Layout, card: Card, software: Software) -> 
     again = layout.again_share
     passes = 3 + again
     per_token = model.layer_flops(causal=software.flash) / layout.tensor
+    scores = 4 * model.sequence * model.hidden / layout.tensor if layout.recompute == "attention" else 0.0
     logits = 6 * model.hidden * model.vocabulary / layout.tensor
     speed = card.peak_flops * software.matmul_share
-    matmul_s = tokens * (layers * passes * per_token + logits) / speed
+    matmul_s = tokens * (layers * (passes * per_token + scores) + logits) / speed
     crossings = TRAFFIC_FORWARD * (1 + again) + TRAFFIC_BACKWARD
     moved = crossings * tokens * layers * activation_bytes(model, layout, software.flash)
     memory_s = moved / (card.memory_bytes_per_s * MEMORY_SHARE)
