@@ -146,6 +146,7 @@ def collective(
         "bottleneck": timing.bottleneck,
         "hops_mean": found.hops_mean,
         "hops_most": found.hops_most,
+        "bisection_bytes_per_s": found.bisection_bytes_per_s,
         "equation": found.equation,
         "source": found.source,
     }
