@@ -56,6 +56,7 @@ class Scheduling:
         place: Sequence[str] = (),
         at: Sequence[int] = (),
         stock: Iterable[tuple[str, int]] = (),
+        cards: int = 0,
     ) -> None:
         """A node is there, or its cards or its openness changed."""
         view = self.view
@@ -64,7 +65,7 @@ class Scheduling:
             space = view.spaces[kind] = self._absent.pop(kind, Space(self.layout))
         view.stirred = True
         view.wholes.pop(kind, None)
-        space.join(name, healthy, is_open, place, at, stock)
+        space.join(name, healthy, is_open, place, at, stock, cards)
         self.doubtful = bool(view.bookings)
 
     def wait(self, name: str, spec: JobSpec, order: int, left_ms: int, again: bool) -> None:

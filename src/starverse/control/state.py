@@ -166,7 +166,8 @@ class State:
         healthy = ((1 << node.cards) - 1) & ~node.broken
         is_open = not (node.cordoned or node.lost or node.rests_until_ms > self.now_ms)
         stock = (("cpu", node.milli_cpu), ("memory", node.memory_mb), *node.resources)
-        self.scheduling.node(node.node, node.kind, healthy, is_open, node.place, node.at, stock)
+        known = node.kind, healthy, is_open, node.place, node.at, stock, node.cards
+        self.scheduling.node(node.node, *known)
         self.view.limits.power.node(node.node, node.feeds, node.card_mw)
 
     # -- people -------------------------------------------------------------------------------------------

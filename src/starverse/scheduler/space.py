@@ -84,10 +84,14 @@ class Space:
         place: Sequence[str] = (),
         at: Sequence[int] = (),
         stock: Iterable[tuple[str, int]] = (),
+        cards: int = 0,
     ) -> None:
-        """Add a node, or say anew which of its cards are healthy (a bit set) and whether runs may come."""
+        """Add a node, or say anew which of its cards are healthy (a bit set) and whether runs may come; of so
+        many cards, where the last are broken (a run may have one of them)."""
         rows = self.rows.setdefault(node, [])
-        while not rows or healthy >> len(rows) * ROW:
+        cards = max(cards, healthy.bit_length())
+        self._widen(min(cards, ROW))
+        while not rows or cards > len(rows) * ROW:
             row = self.topology.join(place, at)
             rows.append(row)
             self.names.append(node)
@@ -101,10 +105,6 @@ class Space:
             self._set(row, healthy >> self._shift[row] & _ROW_MASK, is_open)
 
     def _set(self, row: int, healthy: int, is_open: bool) -> None:
-        more = healthy.bit_length() - self.card.shape[2]
-        if more > 0:
-            self.card = np.pad(self.card, ((0, 0), (0, 0), (0, more)))
-            self.when = np.pad(self.when, ((0, 0), (0, more), (0, 0)), constant_values=NEVER)
         was_healthy, was_open = int(self.node[k.HEALTHY, row]), bool(self.node[k.OPEN, row])
         self.shrunk += was_open and bool(not is_open or was_healthy & ~healthy)
         self.grown += is_open and bool(not was_open or healthy & ~was_healthy)
@@ -113,6 +113,12 @@ class Space:
         self.node[k.OPEN, row] = is_open
         k.refresh(self.node, self.card, self.when, self.slot, row)
         self._loosened(row)
+
+    def _widen(self, cards: int) -> None:
+        more = cards - self.card.shape[2]
+        if more > 0:
+            self.card = np.pad(self.card, ((0, 0), (0, 0), (0, more)))
+            self.when = np.pad(self.when, ((0, 0), (0, more), (0, 0)), constant_values=NEVER)
 
     def _grow(self, size: int) -> None:
         have = self.node.shape[1]
