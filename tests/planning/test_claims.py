@@ -176,6 +176,8 @@ def test_n5_is_bus_bandwidth_and_no_step_efficiency(table: dict[str, Claim]) -> 
     computed = table["N5"].computed
     assert computed is not None
     assert 93 < computed < 100
+    enough = figure(table["N5"].why, r"from (\d+) MiB on") * (1 << 20)
+    assert claims_network.n5(buffer_bytes=enough).computed == pytest.approx(93, abs=0.05)
     assert figure(table["N5"].why, r"N6 gives (\d+) %") == pytest.approx(86.5, abs=1)
 
 

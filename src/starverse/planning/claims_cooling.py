@@ -77,8 +77,8 @@ def c1(claimed: float = 4.0, activation_ev: float = SILICON_EV) -> Claim:
         judged(near(claimed, computed)),
         f"Exactly ×{claimed:g} takes {needed:.3f} eV, where C4's +30 % of life takes {_life_ev():.3f} eV: "
         "with one activation energy they exclude each other. A whole fleet, of whose stops heat drives "
-        f"{percent(fleet.thermal_share)}, stops ×{fleet.hotter:.2f} as often. At a constant hazard 30 days "
-        "add nothing to the rate.",
+        f"{percent(fleet.thermal_share)}, stops ×{fleet.hotter:.2f} as often. The 20 K are C4's. At a "
+        "constant hazard 30 days add nothing to the rate.",
         "Arrhenius: JEDEC JESD91, JEP122; causes: Llama 3 (2024), table 5",
         f"starverse plan faults --temperature-c {warm_c:.0f}",
     )
