@@ -82,7 +82,9 @@ def test_no_save_is_due_before_the_last_is_written() -> None:
         (lambda: plan_cooling(flow_l_per_min=9), "flow_l_per_min"),
         (lambda: plan_faults("mars"), "llama3"),
         (lambda: plan_faults(days=0), "days"),
-        (lambda: plan_checkpoint(memory_survives=1), "memory_survives"),
+        (lambda: plan_faults(age_years=-1), "age_years"),
+        (lambda: plan_cooling(power_w=float("nan")), "power_w"),
+        (lambda: plan_checkpoint(memory_survives=1), "below 1"),
         (lambda: plan_checkpoint(stops_per_hour=0), "stops_per_hour"),
     ],
 )

@@ -109,6 +109,11 @@ def test_an_empty_file_is_the_reference_cluster() -> None:
         ('[plant]\nkind = "oil"', "Give air or cold-plate or single-phase or two-phase"),
         ("[cards]\npower_w = -1", "`cards.power_w` = -1 is below zero"),
         ("cards = ", "no TOML"),
+        ("[plant]\nflow_l_per_min = 1", "no key"),
+        ('[plant]\nkind = "air"\nchiller = true', r"`plant\.chiller` does not apply"),
+        ("[cards]\npower_w = nan", "not finite"),
+        ("[plant]\nsupply_c = -60", "Give 5 to 70"),
+        ("[plant]\napproach_k = 60", "Give 0 to 30"),
     ],
 )
 def test_a_bad_file_is_refused_with_its_key(text: str, says: str) -> None:

@@ -10,7 +10,7 @@ EXAMPLE_PRICES: dict[str, int] = {
     "nvidia-h200": 15 * YUAN,
 }
 """Example list prices in micro-yuan per card-hour, for a first start; the operator sets real ones.
-4090: CLAIMS.md U4. H200-class: reference/platform.md section 7 (15 yuan a card-hour, an estimate of 2026)."""
+4090: the article's claim. H200-class: 15 yuan a card-hour, an estimate of 2026."""
 
 EXAMPLE_PRICE_OTHER = 5 * YUAN
 """Example list price of a kind of card that has none above."""

@@ -26,7 +26,7 @@ class Tariff(Struct, frozen=True):
 
 
 FLAT = Tariff((650_000,) * 24)
-"""0.65 yuan a kWh at any hour (the article's, CLAIMS.md N6)."""
+"""0.65 yuan a kWh at any hour (the article's claim)."""
 
 TIME_OF_USE = Tariff(
     (300_000,) * 8 + (650_000,) * 2 + (1_000_000,) * 2 + (650_000,) * 3 + (1_000_000,) * 5 + (650_000,) * 4,
@@ -41,7 +41,7 @@ class Cost(Struct, frozen=True):
 
     `life_years` of cards, `site_life_years` of building, power and cooling; `site_yuan_per_kw` per kW of IT;
     `upkeep_share` of all capital a year (staff, repair, software); `spare_share` cards beyond those sold
-    (about 5 %, Delta NCSA in reference/facility.md); `residual_share` what a card still fetches at the end.
+    (about 5 %, NCSA Delta, arXiv 2503.11901); `residual_share` what a card still fetches at the end.
     """
 
     card_yuan: float

@@ -72,7 +72,7 @@ def plan_checkpoint(
     if not 0 <= memory_survives < 1:
         raise BadInput(
             f"Memory that survives {memory_survives:g} of the stops is no share below one.",
-            "Give `memory_survives` from 0 to 1.",
+            "Give `memory_survives` from 0 to below 1.",
         )
     hours = 24.0
     if stops_per_hour is None:

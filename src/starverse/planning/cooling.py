@@ -17,7 +17,7 @@ from starverse.physics.cooling.step import seconds_until
 
 EQUATION = "T = Tin + P (R1 + R2) / (1 - a P (R1 + R2)); pump V Δp / η"
 SOURCES = {
-    "air": "0.073 K/W at the reference flow (83 °C for 700 W at 32 °C, claim C4), sink ~ V^-0.65",
+    "air": "0.073 K/W at the reference flow (83 °C for 700 W at 32 °C, the article's claim), sink ~ V^-0.65",
     "cold-plate": "OCP OAI System Liquid Cooling Guidelines (2023), figure 7, PG25; fitted R∞ + A V^-n",
     "single-phase": "natural convection, Nu = 0.59 Ra^0.25 (Incropera, equation 9.26)",
     "two-phase": "pool boiling at 12 K of superheat, below the fluid's peak flux",
@@ -70,8 +70,8 @@ def plan_cooling(
     """
     if kind not in KINDS:
         raise BadInput(f"There is no cooling '{kind}'.", f"There is {', '.join(KINDS)}.")
-    if power_w <= 0:
-        raise BadInput(f"A card of {power_w:g} W needs no cooling.", "Give `power_w` above zero.")
+    if not 0 < power_w < float("inf"):
+        raise BadInput(f"A card of {power_w:g} W cannot be cooled.", "Give a finite `power_w` above zero.")
     coolant = coolant or DEFAULT_COOLANT[kind]
     out_c: float | None = None
     pump_w = 0.0

@@ -7,7 +7,9 @@ from starverse.physics.faults.fleet import SHARED, expected_stops
 from starverse.physics.faults.fleets import fleet_named
 from starverse.physics.faults.hazard import thermal_share, total_hazard_per_h
 
-EQUATION = "stops = Σ cards x hours x λ_j (k/η) (t/η)^(k-1) exp[Ea/k (1/Tref - 1/T)]"
+EQUATION = (
+    "stops = Σ_j cards x ∫h_j dt x exp[Ea/k (1/Tref - 1/T)]; h_j = λ_j, or (k/η)(t/η)^(k-1) where k ≠ 1"
+)
 SOURCES = {
     "llama3": "Llama Team, The Llama 3 Herd of Models (2024), table 5: 419 stops (calibrated)",
     "titan-old": "Ostrouchov et al., GPU Lifetimes on Titan (SC'20): old batch, with a known resistor defect",
@@ -57,6 +59,8 @@ def plan_faults(
     """
     if days <= 0:
         raise BadInput(f"Nothing happens in {days:g} days.", "Give `days` above zero.")
+    if age_years < 0:
+        raise BadInput(f"No card is {age_years:g} years old.", "Give `age_years` from zero.")
     causes = fleet_named(fleet)
     reference = causes[0].reference_c
     celsius = reference if temperature_c is None else temperature_c

@@ -44,6 +44,11 @@ SOURCE = (
 )
 
 _CHAINS = {"busbar": BUSBAR_CHAIN, "ac": AC_CHAIN, "ac-eco": AC_CHAIN_ECO}
+_ASSUMED = {
+    "air": ("the hall is EnergyPlus' example's units, scaled, at their own supply temperature",),
+    "single-phase": ("the loop is taken like a cold plate's",),
+    "two-phase": ("the loop is taken like a cold plate's",),
+}
 _MECHANICAL = Chain("mechanical", ((TRANSFORMER, 0.5),))
 
 
@@ -128,6 +133,8 @@ def plan_site(site: Site, weather: Weather) -> SiteAnswer:
         assumed=(
             "loss curves and plant sizes are typical, not one maker's",
             "the load is the same all year",
+            "heat of rectifiers, busbar and UPS is not counted as cooled by the plant",
+            *_ASSUMED.get(site.plant.kind, ()),
             hour.definition,
         ),
     )
@@ -211,7 +218,7 @@ def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
 
     The cooler is designed for 8 K between air and returned coolant, the chiller for a COP of 5 between 7 and
     30 °C (AHRI 551/591's temperatures), keeping its share of Carnot's. Immersion needs no rear doors but a
-    tank's own pumps; its loop is taken like a cold plate's. Flow is heat over range: 1.005 kg/L x 3,981
+    tank's own pumps; its loop is taken like a cold plate's. Flow is heat over range: 1.007 kg/L x 3,981
     J/kg/K for PG25.
     """
     flow = it_w / (plant.range_k * 3981 * 1007)

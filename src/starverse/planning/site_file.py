@@ -2,6 +2,7 @@
 
 import tomllib
 from difflib import get_close_matches
+from math import isfinite
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from msgspec import Struct, ValidationError, convert
@@ -15,7 +16,7 @@ PowerChain = Literal["busbar", "ac", "ac-eco"]
 
 
 class Cards(Struct, frozen=True):
-    """What is cooled: defaults are the reference cluster of CLAIMS.md, 30,000 cards of 700 W."""
+    """What is cooled: defaults are the reference cluster, 30,000 cards of 700 W."""
 
     count: int = 30_000
     power_w: float = 700.0
@@ -39,8 +40,6 @@ class Plant(Struct, frozen=True):
     """Of the racks' supply above the coolers': one CDU; 3 K more for each exchanger between."""
     air_share: float = 0.10
     """The share of heat that rear doors take; all of it with `kind` air."""
-    flow_l_per_min: float = 1.0
-    """Through each cold plate."""
     rejection: Rejection = "hybrid"
     chiller: bool = True
     loop_pa: float = 250_000.0
@@ -83,7 +82,7 @@ class Site(Struct, frozen=True):
     money: Money = Money()
 
 
-UNITS = ("_w", "_c", "_k", "_pa", "_l_per_min", "_yuan", "_yuan_per_kw", "_yuan_per_kwh", "_years", "_share")
+UNITS = ("_w", "_c", "_k", "_pa", "_yuan", "_yuan_per_kw", "_yuan_per_kwh", "_years", "_share")
 
 
 def parse_site(text: str, file: str = "the site file") -> Site:
@@ -106,6 +105,10 @@ def parse_site(text: str, file: str = "the site file") -> Site:
         remedy = f"Give {' or '.join(words)}." if words else "Give that kind of value."
         raise BadInput(f"{file}: `{key}`: {what[0].lower()}{what[1:]}.", remedy) from None
     _check_ranges(site, file)
+    unused = {"supply_c", "rejection", "chiller"} & given.get("plant", {}).keys()
+    if site.plant.kind == "air" and unused:
+        key = min(unused)
+        raise BadInput(f"{file}: `plant.{key}` does not apply to `kind` air.", f"Leave out `plant.{key}`.")
     return site
 
 
@@ -138,13 +141,18 @@ def _words(key: str) -> tuple[str, ...]:
 
 
 def _check_ranges(site: Site, file: str) -> None:
-    """Shares are from 0 to 1, counts and watts above zero; temperatures may be anything physical."""
+    """Shares are from 0 to 1, counts and watts above zero, temperatures within `_LIMITS`."""
     for part in ("cards", "plant", "electrical", "money"):
         table = getattr(site, part)
         for name in get_type_hints(type(table)):
             value, key = getattr(table, name), f"{part}.{name}"
             if get_origin(get_type_hints(type(table))[name]) is Literal or isinstance(value, bool | str):
                 continue
+            if not isfinite(value):
+                raise BadInput(f"{file}: `{key}` is not finite.", "Give a number.")
+            low, high = _LIMITS.get(name, (value, value))
+            if not low <= value <= high:
+                raise BadInput(f"{file}: `{key}` = {value:g} makes no plant.", f"Give {low} to {high}.")
             if name.endswith(("_share", "efficiency")) and not 0 <= value <= 1:
                 raise BadInput(f"{file}: `{key}` = {value:g} is not a share.", "Give 0 to 1.")
             if not name.endswith(("_c", "_share")) and value < 0:
@@ -152,6 +160,8 @@ def _check_ranges(site: Site, file: str) -> None:
             if name in _ABOVE_ZERO and value <= 0:
                 raise BadInput(f"{file}: `{key}` must be above zero.", f"Raise `{key}`.")
 
+
+_LIMITS = {"supply_c": (5, 70), "approach_k": (0, 30)}
 
 _ABOVE_ZERO = {
     "count",
@@ -163,5 +173,4 @@ _ABOVE_ZERO = {
     "sold_share",
     "pump_efficiency",
     "loop_pa",
-    "flow_l_per_min",
 }

@@ -40,6 +40,8 @@ def test_eight_cards_make_a_node_and_five_nodes_a_rack() -> None:
     node = NodePower(8, constant_w=600, processor_idle_w=200, processor_load_w=700, fan_share=0.1)
     node_w = node_power_w(node, 8 * 700, 1.0)
     assert float(node_w) == pytest.approx((5600 + 700 + 600) * 1.1)
+    # fans keep their share at part load: linear, no cube
+    assert float(node_power_w(node, 8 * 350, 0.5)) == pytest.approx((2800 + 450 + 600) * 1.1)
     assert rack_power_w(np.full(10, 7590.0), 5, 500).tolist() == [38450.0, 38450.0]
 
 

@@ -41,7 +41,7 @@ held out, and met within 1 %, but for 0.5 L/min (3.4 %)."""
 class CardThermal(Struct, frozen=True):
     """Two nodes: the die (1) and what carries its heat away (2: cold plate, heat sink, boiling surface).
 
-    C1 dT1/dt = P - (T1 - T2) / R1; C2 dT2/dt = (T1 - T2) / R1 - (T2 - Tin) / R2 (reference/facility.md, 5.1).
+    C1 dT1/dt = P - (T1 - T2) / R1; C2 dT2/dt = (T1 - T2) / R1 - (T2 - Tin) / R2.
     """
 
     die_k_per_w: float = 0.020
@@ -93,7 +93,7 @@ def steady_c(
 def air_k_per_w(reference_k_per_w: float, flow_share: ArrayLike, exponent: float = 0.65) -> Floats:
     """A heat sink's resistance in K/W at a share of its reference air flow: R ~ V^-0.5 (laminar) to V^-0.8.
 
-    reference/facility.md, 5.1. Raises BadInput for no flow.
+    Raises BadInput for no flow.
     """
     flow = np.asarray(flow_share, dtype=float)
     if flow.size and not flow.min() > 0:

@@ -60,7 +60,9 @@ def chiller_power_w(
     able = chiller.capacity_w * _curve(chiller.capacity_curve, cold, lifted)
     if heat.size and (heat > able * (1 + 1e-9)).any():
         worst = float((heat - able).max())
-        raise BadInput(f"The chiller is {worst:.3g} W too small.", "Raise its `capacity_w`.")
+        raise BadInput(
+            f"The chiller is {worst:.3g} W too small.", "Raise its `capacity_w`, or the plant's design heat."
+        )
     part = heat / able
     if chiller.carnot_share:
         cop = chiller.carnot_share * (cold - 2.0 + 273.15) / (lifted - cold + 4.0)

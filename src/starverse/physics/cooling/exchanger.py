@@ -73,7 +73,7 @@ class Cdu(Struct, frozen=True):
 
 DESCHUTES = Cdu(
     "Google Project Deschutes",
-    "reference/facility.md, 5.3 (OCP contribution; LBNL GoogleProjectDeschutes record)",
+    "OCP contribution Project Deschutes; LBNL Modelica Buildings, GoogleProjectDeschutes record",
     heat_w=2e6,
     rack_kg_per_s=31.48,
     facility_kg_per_s=32.30,
@@ -83,7 +83,7 @@ DESCHUTES = Cdu(
 )
 XDU1350 = Cdu(
     "Vertiv Liebert XDU1350",
-    "reference/facility.md, 5.3 (flow, approach); heat by its name; head of 250 kPa and 65 % assumed",
+    "LBNL Modelica Buildings (flow, approach); heat by its name; head of 250 kPa and 65 % assumed",
     heat_w=1.35e6,
     rack_kg_per_s=20.6,
     facility_kg_per_s=20.6,

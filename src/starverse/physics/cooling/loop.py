@@ -96,8 +96,7 @@ def affinity(pump: Pump, speed_share: ArrayLike) -> tuple[Floats, Floats, Floats
 
 
 def coast_down(seconds: ArrayLike, time_constant_s: float = 1.5) -> Floats:
-    """The share of speed left after a trip: 1 / (1 + t / τ), as torque falls with n²
-    (reference/facility.md: 1.5 s)."""
+    """The share of speed left after a trip: 1 / (1 + t / τ), as torque falls with n² (1.5 s assumed)."""
     left: Floats = 1 / (1 + np.asarray(seconds, dtype=float) / time_constant_s)
     return left
 

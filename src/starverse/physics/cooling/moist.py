@@ -64,9 +64,9 @@ def humidity_ratio_at_wet_bulb(
 def wet_bulb_c(temperature_c: ArrayLike, relative_humidity: ArrayLike, pressure_pa: ArrayLike) -> Floats:
     """Wet bulb in °C of air of any shape, relative humidity from 0 to 1.
 
-    The temperature at which saturated air has the same enthalpy balance, by bisection to 0.001 K between dew
-    point and dry bulb: psychrolib's method (GetTWetBulbFromHumRatio), vectorised, because that one takes
-    1.5 s for a year and a second to import. Raises BadInput for a humidity outside 0 to 1.
+    The temperature at which saturated air has the same enthalpy balance, by bisection to 0.001 K between dry
+    bulb less 60 K and dry bulb: psychrolib's method (GetTWetBulbFromHumRatio), vectorised, because that
+    one takes 1.5 s for a year and a second to import. Raises BadInput for a humidity outside 0 to 1.
     """
     dry, humidity, pressure = np.broadcast_arrays(
         np.asarray(temperature_c, dtype=float),

@@ -16,7 +16,7 @@ Floats = NDArray[np.floating[Any]]
 class DryCooler(Struct, frozen=True):
     """A dry cooler at its design point: heat in W, °C of the air and of the coolant in and out.
 
-    `fan_share` is fan power over heat at design (1.5 to 2 % by reference/facility.md; LBNL's record has 5 %).
+    `fan_share` is fan power over heat at design (1.5 to 2 % is usual; LBNL's record has 5 %).
     `wet_effectiveness` above zero makes it a hybrid: pads bring the air so far towards its wet bulb.
     """
 
@@ -111,7 +111,7 @@ _LATENT = 2.43e6
 class Tower(Struct, frozen=True):
     """An evaporative tower at its design point.
 
-    `approach_k` above the wet bulb (3 to 5 K, reference/facility.md) at full heat and fan; `cycles` of
+    `approach_k` above the wet bulb (usually 3 to 5 K) at full heat and fan; `cycles` of
     concentration, how often water goes round before it is drained; `drift_share` of the circulating water.
     """
 
@@ -133,7 +133,8 @@ def tower(
     Merkel's theory as ε-NTU on enthalpy, with Braun's effective heat capacity of saturated air (Braun, Klein
     and Mitchell, ASHRAE Trans. 95, 1989): the approach at part heat and speed follows from UA ~ n^0.6.
     Evaporation is what the air takes up until it leaves saturated, with the heat in its enthalpy; blow-down
-    is evaporation / (cycles - 1), drift a share of what circulates. Shapes broadcast.
+    is evaporation / (cycles - 1), drift a share of what circulates.
+    Water circulates at the design flow whatever the heat. Shapes broadcast.
     """
     heat, wanted, wet, dry = np.broadcast_arrays(
         *(np.asarray(x, dtype=float) for x in (heat_w, coolant_out_c, wet_bulb_c, dry_bulb_c))

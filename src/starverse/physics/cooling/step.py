@@ -46,7 +46,7 @@ def seconds_until(thermal: CardThermal, power_w: float, start_c: float, limit_c:
     """Seconds until a card, steady at `start_c`, reaches `limit_c` at `power_w` without any flow.
 
     Nothing leaves the two nodes then: their mean rises at P / (C1 + C2), 1.5 to 3.3 K/s for 700 W on 210 to
-    460 J/K (reference/facility.md, P2), and the die's lead over the sink falls from P R1 to P R1 C2 / (C1 +
+    460 J/K (assumed range), and the die's lead over the sink falls from P R1 to P R1 C2 / (C1 +
     C2) with R1 C1 C2 / (C1 + C2). Bisection on that closed form, to a millisecond; `inf` for no power.
     """
     if power_w <= 0:

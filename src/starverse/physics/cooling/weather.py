@@ -127,7 +127,7 @@ XIAMEN = Normals(
     relative_humidity=(0.73, 0.77, 0.79, 0.79, 0.81, 0.84, 0.79, 0.79, 0.74, 0.67, 0.67, 0.68),
 )
 """Monthly normals of Xiamen (station 59134) to the digit that is widely printed, from memory and so
-indicative: a mean of 21.2 °C against 20.9 in reference/facility.md. Load a measured year for anything that
+indicative: a mean of 21.2 °C against 20.9 as often quoted. Load a measured year for anything that
 is paid for."""
 
 
@@ -136,8 +136,8 @@ def synthetic_year(normals: Normals) -> Weather:
 
     Monthly means run into each other through a periodic spline of cosines; the day is a cosine that peaks at
     15 h; spells are two incommensurate waves of 5.3 and 11.7 days with the standard deviation `day_to_day_k`
-    (a fixed recipe, no chance: the same year each time). The dew point keeps the month's mean and a quarter
-    of the spells, so that humid nights are humid. Extremes are milder than a real year's.
+    (a fixed recipe, no chance: the same year each time). Relative humidity falls 5.5 % of itself per kelvin
+    of the day's swing and 2 % per kelvin of a spell, so the dew point follows about 0.65 of the spells. Extremes are milder than a real year's.
     """
     hour = np.arange(HOURS)
     day = hour / 24

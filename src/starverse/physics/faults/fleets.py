@@ -52,7 +52,7 @@ TITAN_OLD: tuple[Cause, ...] = (
     ),
 )
 """Titan's first K20X cards: 5,027 dead in 75,746 card-years, Weibull k 2.64, η 7.11 years (data of
-Ostrouchov et al., SC'20, fitted in reference/facility.md). The activation energy is that of its cages,
+Ostrouchov et al., SC'20, fitted by maximum likelihood). The activation energy is that of its cages,
 confounded with a defect
 and with age: at a common shape the top cage's hazard is 7.7 times the bottom's, deaths a card-year 3.3."""
 

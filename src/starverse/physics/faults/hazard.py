@@ -95,8 +95,8 @@ def weibull_survival(shape: float, life_h: float, age_h: ArrayLike) -> Floats:
 def hazard_per_h(cause: Cause, temperature_c: ArrayLike, age_h: ArrayLike = 0.0) -> Floats:
     """A cause's hazard per unit-hour at temperature and age; shapes broadcast.
 
-    λ_j k_j-Weibull(t) exp[Ea/k (1/Tref - 1/T)]: the rate where k is 1, else the Weibull hazard, which then
-    carries the rate itself (reference/facility.md, 5.7).
+    h_j exp[Ea/k (1/Tref - 1/T)], h_j the constant rate where k is 1, else the Weibull hazard
+    (k/η)(t/η)^(k-1), which carries the rate itself.
     """
     warmth = arrhenius(cause.activation_ev, cause.reference_c, temperature_c)
     if cause.shape == 1:

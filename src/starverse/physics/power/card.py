@@ -14,8 +14,8 @@ Floats = NDArray[np.floating[Any]]
 class CardPower(Struct, frozen=True):
     """A card's power: `idle_w` at no load, `load_w` at full load and `reference_c`, nothing above `cap_w`.
 
-    `leakage_per_k` is the relative growth of power per kelvin (0.3 to 0.5 % by reference/facility.md,
-    section 5, an engineering range, not a fit).
+    `leakage_per_k` is the relative growth of power per kelvin (0.3 to 0.5 %, an engineering
+    range, not a fit).
     """
 
     idle_w: float
@@ -41,7 +41,7 @@ def card_power_w(card: CardPower, load_share: ArrayLike, temperature_c: ArrayLik
     """The power of cards in W, shaped as `load_share` (0 to 1) and `temperature_c` broadcast together.
 
     P = min(cap, (idle + (load - idle) u) (1 + a (T - Tref))): linear in utilisation as in RAPS
-    (ExaDigiT/RAPS, raps/power.py), times the leakage of reference/facility.md, section 5.1.
+    (ExaDigiT/RAPS, raps/power.py), times a linear leakage.
     """
     share = _share(load_share)
     warmth = 1 + card.leakage_per_k * (np.asarray(temperature_c, dtype=float) - card.reference_c)
@@ -52,7 +52,8 @@ def card_power_w(card: CardPower, load_share: ArrayLike, temperature_c: ArrayLik
 def capped_speed_share(card: CardPower, temperature_c: ArrayLike) -> Floats:
     """The utilisation at which a card meets its cap, at most 1: what a cap leaves of its speed.
 
-    The inverse of `card_power_w`, shaped as `temperature_c`. Where even idling exceeds the cap, 0.
+    The inverse of `card_power_w`, shaped as `temperature_c`. Where even idling exceeds the cap, 0;
+    where load draws no more than idling, 1.
     """
     warmth = 1 + card.leakage_per_k * (np.asarray(temperature_c, dtype=float) - card.reference_c)
     span = card.load_w - card.idle_w
@@ -65,8 +66,8 @@ def capped_speed_share(card: CardPower, temperature_c: ArrayLike) -> Floats:
 class NodePower(Struct, frozen=True):
     """What a node draws beside its cards: the constant part, and processors and fans by load.
 
-    `fan_share` is what its fans draw at full load, as a share of all else; they follow the cube of the load's
-    heat (fan affinity law), and are zero in an immersed node.
+    `fan_share` is what its fans draw as a share of all else, at any load: linear, an assumption (fans that
+    slow down would take less at part load); zero in an immersed node.
     """
 
     cards: int

@@ -39,7 +39,7 @@ class Stage(Struct, frozen=True):
         return loss
 
 
-# Typical units, not one maker's: coefficients of reference/facility.md, section 5.5, marked there as such.
+# Typical units, not one maker's: coefficients assumed.
 TRANSFORMER = Stage("transformer", 0.004, 0.0, 0.006)
 UPS_DOUBLE = Stage("double-conversion UPS", 0.012, 0.018, 0.008)
 UPS_ECO = Stage("UPS in eco mode", 0.006, 0.008)
