@@ -21,8 +21,7 @@ YEAR = [1.0] * 8760
 
 
 def test_an_annuity_pays_back_with_interest() -> None:
-    """At 6 % over 5 years 23.74 % a year; at 6.5 years 19.8 % less (reference/facility.md, TCO a further -18
-    %)."""
+    """At 6 % over 5 years 23.74 % a year; at 6.5 years 19.8 % less."""
     assert annuity_share(0.06, 5) == pytest.approx(0.237396, abs=1e-6)
     assert annuity_share(0.06, 6.5) / annuity_share(0.06, 5) == pytest.approx(1 - 0.198, abs=0.001)
     assert annuity_share(0, 5) == 0.2
@@ -41,7 +40,7 @@ def test_time_of_use_and_demand_are_billed() -> None:
 
 
 def test_a_training_card_of_250000_yuan_costs_eight_and_a_half_yuan_an_hour() -> None:
-    """reference/facility.md, section 4 (U4): H100 8.48 yuan at 6 %, 5 years, all sold; energy 7.9 % of it.
+    """Claim U4: H100 8.48 yuan at 6 %, 5 years, all sold; energy 7.9 % of it.
 
     Its upkeep is not given there; the default of 2.5 % is what makes up the rest.
     """

@@ -21,7 +21,7 @@ def test_an_answer_without_any_input_names_equation_and_source(ask: Any) -> None
 
 
 def test_700_w_on_a_cold_plate_at_32_c_is_63_c() -> None:
-    """C4 of CLAIMS.md: a cold plate with 32 °C coolant gives 63.1 °C."""
+    """Claim C4: a cold plate with 32 °C coolant gives 63.1 °C."""
     assert plan_cooling("cold-plate", 700, 32).die_c == pytest.approx(63.1, abs=0.2)
 
 

@@ -55,7 +55,7 @@ def test_liquid_beats_air_more_in_tue_than_in_pue(year: Weather, answer: SiteAns
 
 
 def test_a_pue_of_1_08_is_within_reach_with_an_efficient_ups(year: Weather) -> None:
-    """C3 of CLAIMS.md: 1.065 to 1.088 by weather and UPS mode, IT metered at the rack."""
+    """Claim C3: 1.065 to 1.088 by weather and UPS mode, IT metered at the rack."""
     eco = plan_site(Site(electrical=Electrical(chain="ac-eco")), year)
     assert 1.06 < eco.pue < 1.088
 

@@ -25,17 +25,17 @@ BOILS_C = 50.0
 SILICON_EV = 0.7
 """JEDEC JEP122's usual activation energy for silicon."""
 AIR_K_PER_W = (0.07, 0.091)
-"""Heat sinks in air: reference/facility.md, section 5.1; the upper end is measured, Acme's A100 cards."""
+"""Heat sinks in air: assumed below; the upper end is measured, Acme's A100 cards."""
 RESERVE_SHARE = 1.4
-"""Capacity of air-conditioning over its heat: one unit of reserve, reference/facility.md, section 4."""
+"""Capacity of air-conditioning over its heat: one unit of reserve, assumed."""
 RACK_NODES = 4
 FANS_DB_PER_DECADE = 50.0
 """A fan's sound power grows with the fifth power of its speed: fan laws, ASHRAE Handbook, HVAC Systems and
 Equipment, ch. 21."""
 SURVEY_PUE = 1.58
-"""The mean of surveyed sites in 2023: Uptime Institute, Global Data Center Survey (reference/facility.md)."""
+"""The mean of surveyed sites in 2023: Uptime Institute, Global Data Center Survey."""
 TRAINING_CARD_YUAN = 250_000.0
-"""An H100-class card with its part of node, rack and network: reference/facility.md, section 4."""
+"""An H100-class card with its part of node, rack and network: an assumed price."""
 PUE_SHARE = 0.005
 """PUE is claimed to two decimals: it is met within half of one in the last."""
 
@@ -102,7 +102,7 @@ def c2(claimed: float = 45.0, nodes: int = RACK_NODES) -> Claim:
         f"8 kW is a node ({node_kw:.1f} kW with fans), no rack: for one node {node_kw * RESERVE_SHARE:.0f} "
         f"kW suffice. As electricity, air-conditioning of 8 kW draws {8 * drawn:.1f} kW (cooling pPUE "
         f"{1 + drawn:.2f}); {claimed:g} kW would be a PUE of {1 + claimed / 8:.1f}.",
-        "node: 8 × 700 W and 1.6 kW beside, 10 % fans; reserve: reference/facility.md, section 4",
+        "node: 8 × 700 W and 1.6 kW beside, 10 % fans; reserve: assumed",
         "",
     )
 
@@ -123,7 +123,7 @@ def c3(claimed: float = 1.08, chain: PowerChain = "ac-eco") -> Claim:
         f"{double.pue:.3f}; metered behind the rectifiers, at the 48 V busbar, {behind.pue:.3f}: the same "
         f"plant, so the boundary decides. TUE, which no boundary flatters, is {found.tue:.3f} and at the "
         f"busbar {behind.tue:.3f}. The weather is synthetic, a tank's loop is taken like a cold plate's.",
-        "ISO/IEC 30134-2:2016; plant by ε-NTU and affinity laws; loss curves of reference/facility.md, 5.5",
+        "ISO/IEC 30134-2:2016; plant by ε-NTU and affinity laws; typical loss curves",
         "starverse plan site",
     )
 
@@ -219,7 +219,7 @@ def c6(claimed: float = 37.0, cheaper_share: float = 0.18, survey_pue: float = S
         f"H100-class card the electricity is worth {percent(energy_only, 1)}; a further "
         f"{percent(with_life)} holds only if C4's +30 % of life is booked ({Money().life_years:g} to "
         f"{lasting:g} years of depreciation).",
-        "Uptime Institute survey (2023); `plan site`; TCO by annuity; fans: reference/facility.md, section 4",
+        "Uptime Institute survey (2023); `plan site`; TCO by annuity; fans: assumed",
         "starverse plan site",
     )
 

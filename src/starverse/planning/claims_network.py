@@ -29,11 +29,11 @@ B200_FLOPS, H100_FLOPS = 2.25e15, 989e12
 CHINCHILLA_TOKENS_PER_PARAMETER = 20
 """Hoffmann et al., "Training Compute-Optimal Large Language Models" (2022)."""
 
-# N2. A round trip over three switches under light load: reference/fabric.md, section 4.7.
+# N2. A round trip over three switches under light load, assumed.
 ROUND_TRIP_S, MTU_BYTES = 10e-6, 4096.0
-# N3. Size and layout that are said of GPT-4; its maker published neither: reference/fabric.md, section 4.1.
+# N3. Size and layout that are said of GPT-4; its maker published neither.
 GPT4_PARAMETERS, GPT4_SHARDS = 1.8e12, 8 * 16
-# N4. Both network cards together, a switch, and 60 m of fibre at 5 ns/m: reference/fabric.md, section 4.6.
+# N4. Both network cards together, a switch, and 60 m of fibre at 5 ns/m.
 NETWORK_CARDS_NS, SWITCH_NS, FIBRE_NS = 1_100.0, 500.0, 300.0
 SWITCH_RADIX = 64
 """800 Gb/s ports of a 51.2 Tb/s switch."""
@@ -104,7 +104,7 @@ def n2(claimed: float = 10.0, loss_share: float = 0.01, round_trip_s: float = RO
         f"+{longer(FAST_BYTES_PER_S, 'selective-repeat'):.2g} % at any speed. These are means: in each of "
         f"the {steps} steps of a torus all-reduce the slowest of {Grid(TORUS).cards:,} messages waits for "
         f"{waits:.1f} timeouts besides.",
-        "goodput: Bertsekas and Gallager, Data Networks, 2.4; reference/fabric.md, section 4.7",
+        "goodput: Bertsekas and Gallager, Data Networks, 2.4",
         "",
     )
 
@@ -131,7 +131,7 @@ def n3(claimed: float = 400.0, parameters: float = GPT4_PARAMETERS) -> Claim:
         f"as one gradient a {claimed:g} ms it is {both / 1e12:.2f} TB, {both / BF16_BYTES / 1e9:.0f} G "
         f"parameters in {both / fits:.0f} shards. What was computed reduces {rate / 1e12:.2g} TB/s. Size and "
         "layout are what is said of GPT-4, unpublished.",
-        "ring: Patarasuk and Yuan (2009); reference/fabric.md, sections 4.1 and 4.2",
+        "ring: Patarasuk and Yuan (2009)",
         "",
     )
 
@@ -158,7 +158,7 @@ def n4(claimed: float = 3.0, latency_us: float = 2.8) -> Claim:
         f"switch {SWITCH_NS:g}, fibre {FIBRE_NS:g}: {latency_us:g} µs is plausible), but BCube's relaying "
         f"cards make it {relayed:.1f} µs unless they relay at no cost. A Clos of {SWITCH_RADIX} ports has "
         f"{tree.tiers} tiers too, and passes {int(tree.distances()[0].max())} switches.",
-        "Guo et al., BCube, SIGCOMM 2009; Ahn et al., HyperX, SC 2009; reference/fabric.md, section 4.6",
+        "Guo et al., BCube, SIGCOMM 2009; Ahn et al., HyperX, SC 2009",
         "",
     )
 
@@ -223,7 +223,6 @@ def n6(claimed: float = 175.0, saved_yuan: float = 12e6, site_mwh: float | None 
         f"{mwh / 1e3:,.0f} GWh at {FLAT.micro_yuan_per_kwh[0] / 1e6:g} yuan/kWh is {yuan / 1e6:.1f} "
         f"million yuan: {saved_yuan / 1e6:g} million are {CARDS * saved_yuan / yuan:,.0f} cards (C6's 37 % "
         f"would be {37 / 63 * yuan / SAVED_SHARE / 1e6:.0f} million).",
-        "arithmetic on claims N3 and N6; site: ISO/IEC 30134-2 model of `plan site`; reference/fabric.md, "
-        "4.3",
+        "arithmetic on claims N3 and N6; site: ISO/IEC 30134-2 model of `plan site`",
         "starverse plan site",
     )

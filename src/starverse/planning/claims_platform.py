@@ -8,7 +8,7 @@ from starverse.planning.site import SiteAnswer, plan_site
 from starverse.planning.site_file import Cards, Money, Site
 
 # U4. A 4090-class card with its part of node, rack and network, and an H100-class one: assumptions of
-# reference/facility.md, section 4. A reserved card is sold every hour, one by the hour 70 % of them (assumed)
+# Market prices of 2026, assumed. A reserved card is sold every hour, one by the hour 70 % of them (assumed)
 CONSUMER = (450.0, 28_000.0)
 TRAINING = (700.0, 250_000.0)
 RESERVED_SHARE, HOURLY_SHARE = 1.0, 0.70
@@ -99,7 +99,7 @@ def u4(claimed: float = 1.85, below_share: float = 0.42, card: tuple[float, floa
         f"{years:g} years (annuity {annuity_share(Money().interest_share, years):.3f}), "
         f"{Money().energy_yuan_per_kwh:g} yuan/kWh. A year of 1000 cards is booked in `starverse solve "
         "tests/cases/f04-a-year-of-cards.toml`; for tenants: not yet.",
-        "TCO by annuity over the hours sold; card prices: assumptions of reference/facility.md, section 4",
+        "TCO by annuity over the hours sold; card prices: assumed from the market of 2026",
         "starverse plan site",
     )
 

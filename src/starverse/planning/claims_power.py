@@ -22,9 +22,9 @@ from starverse.planning.cooling import plan_cooling
 RACK_W = 30_000.0
 """A rack of four nodes of 8 cards of 700 W, rounded: the one that P1's own figures imply."""
 CARD_W, INLET_C, LIMIT_C = 700.0, 32.0, 87.0
-"""Claims C1 and C4, and where cards throttle (assumed: reference/facility.md, section 6)."""
+"""Claims C1 and C4, and where cards throttle (assumed)."""
 SINK_J_PER_K = (150.0, 400.0)
-"""Cold plates with what hangs on them: reference/facility.md, section 5.1."""
+"""Cold plates with what hangs on them, assumed."""
 LOOP_L_PER_KW, TANK_L_PER_KW = 1.0, 10.0
 CAP_W = CARD_W / 2
 
@@ -61,7 +61,7 @@ def p1(
         f"{percent(before_share - after_share)} is a rack of {taken:.1f} kW (of input; {given:.1f} of "
         f"output), not of 8 kW, which saves {8 * computed / (rack_w / 1e3):.2f}. The busbar itself loses "
         f"{busbar:.0f} W.",
-        "loss curves a + bx + cx²: 80 PLUS Titanium, OCP Open Rack V3, reference/facility.md, section 5.5",
+        "loss curves a + bx + cx²: 80 PLUS Titanium, OCP Open Rack V3",
         "",
     )
 
@@ -91,7 +91,7 @@ def p2(claimed: float = 15.0, card_w: float = CARD_W, limit_c: float = LIMIT_C) 
         f"side stops, {claimed:g} s warm the loop by {loop:.1f} K ({LOOP_L_PER_KW:g} L/kW) and an immersion "
         f"tank by {tank:.2f} K ({TANK_L_PER_KW:g} L/kW): then it holds. Power: a {RACK_W / 1e3:g} kW rack "
         f"takes {watt_hours:.0f} Wh in {claimed:g} s. One module for both is one cause for both to fail.",
-        "two-node card network, reference/facility.md, section 5.1; OCP cold plate table (2023)",
+        "two-node card network; OCP cold plate table (2023)",
         f"starverse plan cooling --power-w {card_w:g} --limit-c {limit_c:g}",
     )
 

@@ -34,7 +34,7 @@ REFERENCE = [
     (2.0, 0.0204),
     (2.4, 0.0197),
 ]
-"""The OCP table as reference/facility.md, 5.1 gives it; 2.0 and 2.4 took no part in the fit."""
+"""The OCP table; 2.0 and 2.4 took no part in the fit."""
 
 
 @pytest.mark.parametrize(("flow", "k_per_w"), REFERENCE)
@@ -51,7 +51,7 @@ def test_rows_held_out_of_the_fit_are_met_too_but_for_one() -> None:
 
 
 def test_a_700_w_card_on_a_cold_plate_of_32_c_reaches_63_c() -> None:
-    """reference/facility.md, section 4: cold plate fits 63 °C (63.1)."""
+    """A cold plate fits 63 °C (63.1)."""
     thermal = CardThermal(die_k_per_w=0.020, sink_k_per_w=float(cold_plate_k_per_w(1.0)))
     assert float(steady_c(700, 32, thermal)) == pytest.approx(63.1, abs=0.2)
 
@@ -117,8 +117,7 @@ def test_the_step_is_exact_however_long() -> None:
 
 @pytest.mark.parametrize(("sink_j_per_k", "low", "high"), [(150, 6.7, 9.0), (400, 14.2, 17.5)])
 def test_without_flow_a_card_has_seconds(sink_j_per_k: float, low: float, high: float) -> None:
-    """700 W from 63 to 87 °C, 60 + 150…400 J/K: 6.7 to 14.2 s by heat capacity alone
-    (reference/facility.md, P2).
+    """700 W from 63 to 87 °C, 60 + 150…400 J/K: 6.7 to 14.2 s by heat capacity alone (claim P2).
 
     The sink starts colder than the die, which gains a second or three.
     """

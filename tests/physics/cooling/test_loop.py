@@ -42,7 +42,7 @@ def test_pumps_follow_the_affinity_laws() -> None:
 
 
 def test_a_deschutes_pumps_3_7_percent_of_its_heat() -> None:
-    """74 kW of 2 MW (reference/facility.md, 5.3), and an eighth of that at half flow."""
+    """74 kW of 2 MW, and an eighth of that at half flow."""
     assert float(cdu_pump_w(DESCHUTES, 1.0)) / DESCHUTES.heat_w == pytest.approx(0.037)
     assert float(cdu_pump_w(DESCHUTES, 0.5)) == pytest.approx(74e3 / 8)
 

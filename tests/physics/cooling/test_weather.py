@@ -99,7 +99,7 @@ def test_moist_air_is_as_in_psychrolib(psychrolib: Any) -> None:
 
 
 def test_the_wet_bulb_of_a_hot_day_is_as_printed() -> None:
-    """32 °C at 60 %: 25.555 (reference/facility.md, 3)."""
+    """32 °C at 60 %: 25.555."""
     assert float(wet_bulb_c(32, 0.6, 101_325)) == pytest.approx(25.555, abs=0.002)
 
 

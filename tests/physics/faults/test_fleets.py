@@ -135,7 +135,7 @@ def test_thirty_thousand_cards_stop_fourteen_times_a_day() -> None:
 
 
 def test_four_times_and_thirty_percent_contradict_each_other_unless_a_third_is_thermal() -> None:
-    """C1 and C4 of CLAIMS.md: 0.715 eV against 0.135 eV; together 31 % of the hazard at 0.7 eV."""
+    """Claims C1 and C4: 0.715 eV against 0.135 eV; together 31 % of the hazard at 0.7 eV."""
     assert activation_ev_for(4, 63, 83) == pytest.approx(0.715, abs=0.001)
     assert activation_ev_for(1.3, 63, 83) == pytest.approx(0.135, abs=0.001)
     assert thermal_share_for(0.30, 0.7, 63, 83) == pytest.approx(0.31, abs=0.005)

@@ -41,7 +41,7 @@ def test_a_chain_takes_in_what_it_delivers_and_loses(share: float, racks: int) -
 
 
 def test_a_busbar_loses_39_w_of_30_kw() -> None:
-    """30 kW at 48 V are 625 A; over 0.1 mΩ 39 W (reference/facility.md, section 4)."""
+    """30 kW at 48 V are 625 A; over 0.1 mΩ 39 W."""
     assert float(busbar_loss_w(30_000, 48, 1e-4)) == pytest.approx(39.06, abs=0.01)
 
 

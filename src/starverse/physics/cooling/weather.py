@@ -137,7 +137,8 @@ def synthetic_year(normals: Normals) -> Weather:
     Monthly means run into each other through a periodic spline of cosines; the day is a cosine that peaks at
     15 h; spells are two incommensurate waves of 5.3 and 11.7 days with the standard deviation `day_to_day_k`
     (a fixed recipe, no chance: the same year each time). Relative humidity falls 5.5 % of itself per kelvin
-    of the day's swing and 2 % per kelvin of a spell, so the dew point follows about 0.65 of the spells. Extremes are milder than a real year's.
+    of the day's swing and 2 % per kelvin of a spell, so the dew point follows about 0.65 of
+    the spells. Extremes are milder than a real year's.
     """
     hour = np.arange(HOURS)
     day = hour / 24
