@@ -71,8 +71,8 @@ install() {
     step "all the rest, by pip since uv could not" by_pip -e "${here}[$extras]" || fail
   # Else each run pays seconds for it, as a tenant's user that cannot write here.
   step "byte code" "$venv/bin/python" -m compileall -q -j 0 "$venv/lib" || true
-  # Else the first job waits for the compiler, for longer than anybody waits for an answer.
-  step "the scheduler's loops" "$venv/bin/starverse" solve "$here/scripts/warm.toml" || true
+  # Else the first start of a server waits for the compiler.
+  step "the scheduler's loops" "$venv/bin/python" -c 'from starverse.main.warm import warm; warm()' || true
 
   touch "$(stamp run)" "$(stamp "$1")"
   rm "$venv/.unfinished"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from starverse.model.errors import BadInput
-from starverse.physics.cooling.weather import XIAMEN, Weather, synthetic_year
+from starverse.physics.cooling.weather import XIAMEN, Weather, month_of_hour, synthetic_year
 from starverse.planning.site import SiteAnswer, plan_site, site_year
 from starverse.planning.site_file import Cards, Electrical, Money, Plant, Site, parse_site
 from starverse.planning.site_picture import site_picture
@@ -34,12 +34,14 @@ def test_the_answer_says_what_it_is_and_goes_to_json(answer: SiteAnswer) -> None
     )
 
 
-def test_energies_close(year: Weather) -> None:
-    found = site_year(Site(), year)
-    energy = found.energy
-    parts = energy.it_w + energy.cooling_w + energy.power_loss_w + energy.other_w
-    assert found.total_w == pytest.approx(parts, rel=1e-12)
-    assert energy.cooling_w == pytest.approx(found.pump_w + found.fan_w + found.compressor_w, rel=1e-12)
+def test_energies_close(year: Weather, answer: SiteAnswer) -> None:
+    """The indices, by month and by part, lead to the energy that the hours add up to."""
+    hours = site_year(Site(), year)
+    it = np.add.reduceat(hours.energy.it_w, np.searchsorted(month_of_hour(), range(12)))
+    assert it @ np.array(answer.pue_by_month) == pytest.approx(hours.total_w.sum(), rel=1e-9)
+    extra = answer.ppue_cooling - 1 + answer.ppue_power - 1 + Site().electrical.other_share
+    assert answer.pue == pytest.approx(1 + extra, rel=1e-9)
+    assert answer.energy_mwh_per_year * 1e6 == pytest.approx(hours.total_w.sum(), rel=1e-9)
 
 
 def test_summer_costs_more_than_winter(answer: SiteAnswer) -> None:

@@ -17,8 +17,9 @@ from starverse.money.lease import LeaseTerms
 from starverse.scheduler import kernels as k
 from starverse.scheduler.asked import check
 from starverse.scheduler.decide import decide
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.packed import look
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.space import Space
 
 
 def asks(scene: Scene, text: str, minutes: float = 60, **how: Any) -> str:

@@ -68,6 +68,19 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
 
 
+def one_by_one(parts: Sequence[tuple[str, Measure]]) -> Callable[[Callable[[str], None]], Sequence[Figure]]:
+    """What runs all parts of a bench, one after the other; its argument hears what is measured now."""
+
+    def run(say: Callable[[str], None]) -> Sequence[Figure]:
+        figures: list[Figure] = []
+        for what, measure in parts:
+            say(what)
+            figures += measure()
+        return figures
+
+    return run
+
+
 def write(figures: Sequence[Figure], file: Path) -> None:
     """The figures as a list of rows `{id, what, value, unit, target, meets, peer}`."""
     rows = []

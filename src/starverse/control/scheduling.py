@@ -14,11 +14,12 @@ from starverse.scheduler.bookings import Booking
 from starverse.scheduler.kept import KEPT, Kept
 from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, whose
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.migrate import NODES_MOST
 from starverse.scheduler.placement.mix import Asked, ask_of
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.quotas import Quota
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.space import Space
 from starverse.scheduler.view import Promise, View
 
 

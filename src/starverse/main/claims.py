@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from starverse.planning.claim import Claim
+from starverse.planning.claim import ROUND_SHARE, Claim, percent
 from starverse.planning.claims import claims
 
 _STYLES = {
@@ -23,7 +23,10 @@ def show(*, json: bool) -> None:
     if json:
         print(msgspec.json.format(msgspec.json.encode(rows)).decode())
         return
-    table = Table(pad_edge=False, show_lines=True)
+    met = (
+        f"The article's figures are round: one is met within {percent(ROUND_SHARE)} unless a row is stricter."
+    )
+    table = Table(pad_edge=False, show_lines=True, caption=met)
     table.add_column("id", style="bold", no_wrap=True)
     table.add_column("what, as defined here · why · source · command", ratio=1)
     table.add_column("claimed", max_width=9)

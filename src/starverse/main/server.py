@@ -18,6 +18,7 @@ from starverse.engines.sandbox import Isolation, probe
 from starverse.main.logs import pour
 from starverse.main.settings import Settings
 from starverse.main.sweeping import Sweeper, sweep
+from starverse.main.warm import warm
 from starverse.model.requests import SetPrice
 from starverse.money.prices import EXAMPLE_PRICE_OTHER, EXAMPLE_PRICES
 from starverse.service.platform import Limits, Platform
@@ -56,6 +57,7 @@ class Server:
 def build(home: Path, settings: Settings, on_failure: Callable[[], None]) -> Server:
     """Everything but the faces, wired together and turning. `on_failure` is called when the loop has ended
     by itself, with the reason in `Server.failure`."""
+    warm()
     clock = Clock()
     database = open_database(settings.database or home_url(home))
     requests = Requests(database, clock.now_ms)

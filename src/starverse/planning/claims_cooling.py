@@ -144,7 +144,7 @@ def c4(claimed: float = 63.0, below_k: float = 20.0, gain_share: float = 0.30) -
     return Claim(
         "C4",
         f"°C of a {CARD_W:g} W card on a cold plate with {AIR_C:g} °C water-glycol at 1 L/min (not in a "
-        "fluid that boils)",
+        f"fluid that boils), where heat drives {percent(needed)} of the hazard",
         claimed,
         computed,
         "°C",
@@ -209,7 +209,7 @@ def c6(claimed: float = 37.0, cheaper_share: float = 0.18, survey_pue: float = S
     return Claim(
         "C6",
         f"% of electricity saved against the mean of surveyed sites (PUE {survey_pue:g}) with "
-        f"{percent(fans)} of server power in fans",
+        f"{percent(fans)} of server power in fans, and C4's longer life booked",
         claimed,
         computed,
         "%",

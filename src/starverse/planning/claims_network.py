@@ -147,7 +147,7 @@ def n4(claimed: float = 3.0, latency_us: float = 2.8) -> Claim:
     return Claim(
         "N4",
         f"most switches between two cards of HyperX/BCube({'×'.join(map(str, HYPERX))}), a switch on every "
-        "line of a grid; latency unloaded, a small message",
+        "line of a grid, cards relaying at no cost; latency unloaded, a small message",
         claimed,
         float(most),
         "switches",

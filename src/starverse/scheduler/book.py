@@ -11,8 +11,9 @@ from starverse.scheduler import later, parts
 from starverse.scheduler.calendar import Slot, earliest
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Line, Request, whose
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.owed import Turn
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.space import Space
 from starverse.scheduler.view import Promise, View
 
 
@@ -103,8 +104,8 @@ class Book:
         masks = np.full_like(loosened, -1)
         count = later.claimants(self.space.slot, loosened, masks, 0, int(k.NEVER), found)
         touched = [promises[self.view.promised[number]] for number in found[:count].tolist()]
-        parts = [promises[job] for job in self.line.parts if job in promises]
-        return list({promise.job: promise for promise in (*touched, *parts)}.values()) if parts else touched
+        sharing = [promises[job] for job in self.line.parts if job in promises]
+        return list({promise.job: promise for promise in (*touched, *sharing)}.values())
 
     def in_order(self, count: int) -> list[Promise]:
         """The first so many that wait with a promise, by rank and order, settled ones left out."""

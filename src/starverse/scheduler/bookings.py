@@ -8,7 +8,8 @@ from starverse.model.reservation import Reservation, Window
 from starverse.scheduler import kernels as k
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.lot import Lot
+from starverse.scheduler.space import Space
 
 EXACT = 8
 """So many of its next windows are claimed each by itself, all after them as one stretch: every look at a node

@@ -8,8 +8,9 @@ from starverse.scheduler import kernels as k
 from starverse.scheduler import later
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.placement import Chosen, torus, tree
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.space import Space
 
 
 class Slot(NamedTuple):

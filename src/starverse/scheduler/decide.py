@@ -14,6 +14,7 @@ from starverse.scheduler.heads import Heads
 from starverse.scheduler.kept import Kept
 from starverse.scheduler.limits import Charge
 from starverse.scheduler.line import Line, Request
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.migrate import clear
 from starverse.scheduler.moves import Moves
 from starverse.scheduler.placement import Chosen
@@ -23,7 +24,7 @@ from starverse.scheduler.repair import swap
 from starverse.scheduler.resize import grow
 from starverse.scheduler.room import make_room
 from starverse.scheduler.shed import shed
-from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
+from starverse.scheduler.space import NOTHING_ELSE, Space
 from starverse.scheduler.view import Promise, View
 
 
@@ -256,7 +257,7 @@ class Cycle:
             kept.forget()
             aside.append(kept)
             request = self.line.requests[stand.number]
-            cards = int(np.bitwise_count(kept.lot.masks).sum())
+            cards = kept.lot.count
             can_start = not (kept.lot.masks & ~self.space.node[k.FREE, kept.lot.nodes]).any()
             can_start = can_start and self.purse.pays(job, request, cards // request.member)
             if can_start and self.book.allows(job, request, kept.lot):

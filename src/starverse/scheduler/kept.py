@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from starverse.scheduler.kernels import ORDER_BITS
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.lot import Lot
+from starverse.scheduler.space import Space
 
 KEPT = 1 << ORDER_BITS
 """With the order of its job below these bits, and negative, this is the number of such a claim: everybody

@@ -16,10 +16,11 @@ from starverse.scheduler.bookings import Booking
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.placement import Chosen
 from starverse.scheduler.power import Power
 from starverse.scheduler.quotas import Quota, Quotas
-from starverse.scheduler.space import CPU, MEMORY, NOTHING_ELSE, Lot, Space
+from starverse.scheduler.space import CPU, MEMORY, NOTHING_ELSE, Space
 
 Seek = Callable[[Ints, int], Chosen | None]
 """Finds the nodes for so many members in what room there is."""
@@ -36,7 +37,7 @@ class Charge(NamedTuple):
     @property
     def cards(self) -> Ints:
         """How many cards it has on each node of its lot."""
-        return np.bitwise_count(self.lot.masks).astype(np.int64)
+        return self.lot.counts
 
     @property
     def milli_cards(self) -> int:

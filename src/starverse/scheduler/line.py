@@ -9,10 +9,11 @@ from msgspec import Struct
 from starverse.model.job import JobSpec, Shape
 from starverse.model.units import CARD
 from starverse.scheduler.kernels import ORDER_BITS, Ints
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.owed import Owed, Queue, Turn, put
 from starverse.scheduler.placement import Rule
 from starverse.scheduler.shares import Shares
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.space import Space
 from starverse.scheduler.standing import Standing
 
 RANKS = {"reserved": 2, "on-demand": 4, "preemptible": 6}

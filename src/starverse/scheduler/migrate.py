@@ -11,10 +11,11 @@ from starverse.scheduler.calendar import Slot, place
 from starverse.scheduler.kept import KEPT
 from starverse.scheduler.kernels import NEVER, Ints
 from starverse.scheduler.line import Line, Request
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.moves import Moves
 from starverse.scheduler.plan import Move
 from starverse.scheduler.preempt import HEADS, InVain, Running, Victims, evict
-from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
+from starverse.scheduler.space import NOTHING_ELSE, Space
 from starverse.scheduler.view import View
 
 MOVES_MOST = 4

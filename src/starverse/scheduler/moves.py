@@ -6,9 +6,10 @@ from starverse.scheduler.bookings import lowest
 from starverse.scheduler.kept import KEPT, Kept
 from starverse.scheduler.kernels import NEVER, Ints
 from starverse.scheduler.line import RANKS, Request, request_of
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.plan import Move
 from starverse.scheduler.preempt import Running
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.space import Space
 from starverse.scheduler.view import View
 
 

@@ -9,9 +9,10 @@ from starverse.scheduler import parts
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import FREE, HEALTHY, LEFT, OPEN, Ints
 from starverse.scheduler.line import Request
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.placement import Chosen, mix
 from starverse.scheduler.placement.packing import Packer, Room
-from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
+from starverse.scheduler.space import NOTHING_ELSE, Space
 
 
 class Packing:

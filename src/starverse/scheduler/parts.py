@@ -5,43 +5,29 @@ not know of parts. Only whoever wants a part looks at what is left of it.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Generic, Protocol, TypeVar
 
 from numba import njit
 
 from starverse.model.units import CARD
 from starverse.scheduler import kernels as k
 from starverse.scheduler.kernels import CLAIMED, FREE, HEALTHY, LEFT, MASK, OPEN, WHOSE, Ints
+from starverse.scheduler.lot import Lot
 
 NOWHERE = -1
 
 
-class Part(Protocol):
-    """So many milli-cards of one card: a lot of a run that shares (see `Lot`)."""
-
-    @property
-    def nodes(self) -> Ints: ...
-    @property
-    def masks(self) -> Ints: ...
-    @property
-    def milli(self) -> int: ...
-
-
-P = TypeVar("P", bound=Part)
-
-
-class Parts(Generic[P]):
+class Parts:
     """Who has a part of which card, and until when at the latest; mutable, owned by the space whose arrays it
     is given. A part is known by its lot, the very object that was taken."""
 
     def __init__(self) -> None:
-        self._of: dict[tuple[int, int], dict[P, int]] = {}
+        self._of: dict[tuple[int, int], dict[Lot, int]] = {}
 
-    def of(self, part: P) -> Collection[P]:
+    def of(self, part: Lot) -> Collection[Lot]:
         """All parts that are taken of its card; none where it is no part."""
         return self._of[_place(part)].keys() if part.milli else ()
 
-    def take(self, node: Ints, card: Ints, when: Ints, slot: Ints, part: P, ends_ms: int) -> None:
+    def take(self, node: Ints, card: Ints, when: Ints, slot: Ints, part: Lot, ends_ms: int) -> None:
         """Take a part, of a card that is free or has so much left."""
         n, c = place = _place(part)
         there = self._of.setdefault(place, {})
@@ -53,7 +39,7 @@ class Parts(Generic[P]):
         assert card[LEFT, n, c] >= 0, f"more than all of card {c} in row {n}"
         self.until(node, card, when, slot, part, ends_ms)
 
-    def give(self, node: Ints, card: Ints, when: Ints, slot: Ints, part: P) -> None:
+    def give(self, node: Ints, card: Ints, when: Ints, slot: Ints, part: Lot) -> None:
         """Give a part back, and with the last of them the card."""
         n, c = place = _place(part)
         there = self._of[place]
@@ -68,13 +54,13 @@ class Parts(Generic[P]):
         bad = k.give(node, card, when, slot, part.nodes, part.masks)
         assert bad < 0, f"card {c} in row {n} was not used"
 
-    def until(self, node: Ints, card: Ints, when: Ints, slot: Ints, part: P, ends_ms: int) -> None:
+    def until(self, node: Ints, card: Ints, when: Ints, slot: Ints, part: Lot, ends_ms: int) -> None:
         """Say anew when the run that has this part ends at the latest."""
         there = self._of[_place(part)]
         there[part] = ends_ms
         k.until(node, card, when, slot, part.nodes, part.masks, max(there.values()))
 
-    def leaving(self, numbers: Mapping[P, int]) -> Iterable[tuple[P, int]]:
+    def leaving(self, numbers: Mapping[Lot, int]) -> Iterable[tuple[Lot, int]]:
         """Of each card all whose parts have a number: one of its parts, and the highest of the numbers."""
         for there in self._of.values():
             if all(part in numbers for part in there):
@@ -82,12 +68,12 @@ class Parts(Generic[P]):
 
     def make_room(
         self, node: Ints, card: Ints, slot: Ints,
-        numbers: Mapping[P, int], milli: int, until_ms: int, below: int,
-    ) -> tuple[P, list[int]] | None:  # fmt: skip
+        numbers: Mapping[Lot, int], milli: int, until_ms: int, below: int,
+    ) -> tuple[Lot, list[int]] | None:  # fmt: skip
         """One of the parts of a card, and the numbers of those of them that have to leave to make room for
         the part that is asked for until then: the lowest of a card; of all cards those with the lowest
         highest. None where that is nowhere enough."""
-        best: tuple[P, list[int]] | None = None
+        best: tuple[Lot, list[int]] | None = None
         for (n, c), there in self._of.items():
             if not node[OPEN, n] or not node[HEALTHY, n] >> c & 1:
                 continue
@@ -104,7 +90,7 @@ class Parts(Generic[P]):
         return best
 
 
-def _place(part: Part) -> tuple[int, int]:
+def _place(part: Lot) -> tuple[int, int]:
     """The row of a part, and its card there."""
     return part.nodes.item(), part.masks.item().bit_length() - 1
 

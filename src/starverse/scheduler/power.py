@@ -7,7 +7,8 @@ from numba import njit
 
 from starverse.model.units import CARD
 from starverse.scheduler.kernels import Ints
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.lot import Lot
+from starverse.scheduler.space import Space
 
 
 class Power:
@@ -57,7 +58,7 @@ class Power:
 
     def add(self, space: Space, lot: Lot, sign: int) -> None:
         """These cards are in use now (1), or no more (-1)."""
-        cards = np.bitwise_count(lot.masks).astype(np.int64)
+        cards = lot.counts
         for feed, milliwatts in self.draws(space, lot.nodes, cards, lot.milli).items():
             self.drawn[feed] += sign * milliwatts
 

@@ -13,9 +13,10 @@ from starverse.model.units import CARD, MINUTE_MS
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import FREE, FROM, HEALTHY, MASK, NEVER, OPEN, WHOSE, Ints
 from starverse.scheduler.line import RANKS, Request
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.parts import holds
 from starverse.scheduler.placement import Chosen
-from starverse.scheduler.space import CPU, MEMORY, Lot, Space
+from starverse.scheduler.space import CPU, MEMORY, Space
 
 MIN_RUN_MS = 5 * MINUTE_MS
 """A run is left alone for so long: what it has not begun to earn back, it would only lose again."""
@@ -214,7 +215,7 @@ class _Stock:
         for name, amount in ((CPU, shape.milli_cpu), (MEMORY, shape.memory_mb), *shape.needs):
             if space.stocks.get(name) in amounts:
                 amounts[space.stocks[name]] = amount
-        members = np.bitwise_count(lot.masks).astype(np.int64) // max(shape.member // CARD, 1)
+        members = lot.counts // max(shape.member // CARD, 1)
         members = np.maximum(members, 1)  # one may need no card
         return np.outer(np.array(list(amounts.values()), np.int64), members)
 

@@ -5,9 +5,10 @@ import numpy as np
 from starverse.scheduler.calendar import place
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.placement import Chosen, tree
 from starverse.scheduler.placement.rejoin import rejoin
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.space import Space
 
 
 def swap(space: Space, room: Ints, want: int, request: Request, before: Lot) -> Chosen | None:
@@ -16,7 +17,7 @@ def swap(space: Space, room: Ints, want: int, request: Request, before: Lot) -> 
     None where nothing of what it had is free, or the rest does not fit by its rule: then it is placed anew,
     as it is where that takes fewer nodes.
     """
-    had = np.bitwise_count(before.masks).astype(np.int64) // request.member
+    had = before.counts // request.member
     stays = np.minimum(room[before.nodes], had)
     kept = int(stays.sum())
     if not kept:

@@ -14,7 +14,8 @@ from starverse.scheduler.calendar import place
 from starverse.scheduler.kept import KEPT
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request, request_of
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.lot import Lot
+from starverse.scheduler.space import Space
 from starverse.scheduler.view import View
 
 _TRIES = 64

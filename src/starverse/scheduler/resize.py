@@ -9,12 +9,13 @@ from starverse.model.units import CARD, MINUTE_MS
 from starverse.scheduler import kernels as k
 from starverse.scheduler.kernels import NEVER, ORDER_BITS, Ints
 from starverse.scheduler.line import Request
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.moves import Moves, part
 from starverse.scheduler.placement import Chosen, tree
 from starverse.scheduler.plan import Move
 from starverse.scheduler.preempt import Eviction, InVain, Running, Victims, evict
 from starverse.scheduler.repair import swap
-from starverse.scheduler.space import NOTHING_ELSE, Lot, Space
+from starverse.scheduler.space import NOTHING_ELSE, Space
 
 REST_MS = 10 * MINUTE_MS
 """A run gets no more cards before it has been going for so long: so nobody grows and shrinks in turns."""
@@ -28,7 +29,7 @@ LOOKS = 32
 
 def spare(space: Space, request: Request, lot: Lot) -> Lot | None:
     """The cards of a run that are more than the least of its request; None where there are none."""
-    had = np.bitwise_count(lot.masks).astype(np.int64) // request.member
+    had = lot.counts // request.member
     if had.sum() <= request.least:
         return None
     room = np.zeros(space.size, np.int64)
@@ -133,13 +134,9 @@ class Shrinking:
         for run, rest in zip(leaving, keeps, strict=True):
             assert rest is not None
             has = moves.kept[run.run].lot if run.run in moves else self.runs[run.run][1]
-            assert _cards(rest) < _cards(has), f"{run.run} would leave for as many cards as it has"
+            assert rest.count < has.count, f"{run.run} would leave for as many cards as it has"
             moves.keep(run, space, rest, Move(run.run, space.shares(rest), "resize"))
         return True
-
-
-def _cards(lot: Lot) -> int:
-    return int(np.bitwise_count(lot.masks).sum())
 
 
 def _joined(lot: Lot, other: Lot, space: Space) -> Lot:
@@ -225,7 +222,7 @@ def _more(moves: Moves, space: Space, run: Running, lot: Lot, request: Request) 
     more = min(request.most - has, total)
     if limits.quotas.places:
         more = min(more, limits.quotas.available(tenant) // (request.member * CARD))
-    np.add.at(room, lot.nodes, np.bitwise_count(lot.masks).astype(np.int64) // request.member)
+    np.add.at(room, lot.nodes, lot.counts // request.member)
     grain = grain_of(request)
     while more > 0:
         want = has + more

@@ -4,12 +4,13 @@ import numpy as np
 
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.migrate import elsewhere
 from starverse.scheduler.moves import Moves, part
 from starverse.scheduler.plan import Move
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.resize import without
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.space import Space
 
 
 def shed(moves: Moves) -> None:
@@ -48,7 +49,7 @@ def _relieve(moves: Moves, over: dict[str, int], space: Space, lot: Lot, rest: L
     power = moves.view.limits.power
     for each, sign in ((lot, -1), (rest, 1)):
         if each is not None:
-            cards = np.bitwise_count(each.masks).astype(np.int64)
+            cards = each.counts
             for feed, milliwatts in power.draws(space, each.nodes, cards, each.milli).items():
                 if feed in over:
                     over[feed] += sign * milliwatts
@@ -79,7 +80,7 @@ def _let_go(moves: Moves, run: Running, space: Space, lot: Lot, watts: Ints, exc
 def _fewer(space: Space, request: Request, lot: Lot, watts: Ints, excess: int) -> Lot | None:
     """The lot without as many members as draw the excess, all of them on the feed; None where that leaves
     too few."""
-    had = np.bitwise_count(lot.masks).astype(np.int64) // request.member
+    had = lot.counts // request.member
     gives = np.zeros_like(had)
     for i in np.flatnonzero(watts).tolist():
         draws = int(watts[i]) * request.member

@@ -9,6 +9,7 @@ from starverse.model.events import LayoutSet
 from starverse.scheduler import kernels as k
 from starverse.scheduler import parts
 from starverse.scheduler.kernels import NEVER, Ints
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.parts import Parts
 from starverse.scheduler.topology import Topology
 
@@ -25,20 +26,6 @@ _LOG_LENGTH = 4096
 """So many loosened nodes are remembered; whoever slept through more of them looks at all."""
 
 CPU, MEMORY = "cpu", "memory"
-
-
-class Lot:
-    """Cards on some nodes, by number: `masks` are bit sets; both arrays have the same length.
-
-    With `milli`, it is so many milli-cards of each of them.
-    """
-
-    __slots__ = ("masks", "milli", "nodes")
-
-    def __init__(self, nodes: Ints, masks: Ints, milli: int = 0) -> None:
-        self.nodes = nodes
-        self.masks = masks
-        self.milli = milli
 
 
 class Space:
@@ -63,7 +50,7 @@ class Space:
         self.when = np.full((k.RANKED, 1, 16), NEVER, np.int64)
         self.slot = np.zeros((4, 16, 2), np.int64)
         self.stock = np.zeros((2, 16), np.int64)
-        self.parts: Parts[Lot] = Parts()
+        self.parts = Parts()
         self.changes = 0
         self.shrunk = 0
         """Counts the times that a node closed or lost a card: promises may lie on it."""
@@ -175,7 +162,7 @@ class Space:
 
     def touch(self, lot: Lot) -> None:
         """Have whoever decides look at these nodes again."""
-        self.freed += int(np.bitwise_count(lot.masks).sum())
+        self.freed += lot.count
         for number in lot.nodes.tolist():
             self._loosened(number)
 
@@ -247,7 +234,7 @@ class Space:
 
     def use(self, lot: Lot, member: int, needs: Iterable[tuple[str, int]], sign: int) -> None:
         """Take (1) or give back (-1) what members of so many cards on these nodes need beside cards, each."""
-        members = np.maximum(np.bitwise_count(lot.masks).astype(np.int64) // member, 1)  # one needs no card
+        members = np.maximum(lot.counts // member, 1)  # one needs no card
         for name, amount in needs:
             row = self.row(name)
             np.subtract.at(self.stock[row], lot.nodes, sign * amount * members)

@@ -11,10 +11,11 @@ from starverse.scheduler.bookings import Booking
 from starverse.scheduler.kept import Kept
 from starverse.scheduler.limits import Limits
 from starverse.scheduler.line import Line
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.placement.mix import NOTHING_KNOWN, Asked, Mix
 from starverse.scheduler.preempt import Running
 from starverse.scheduler.shares import Shares
-from starverse.scheduler.space import Lot, Space
+from starverse.scheduler.space import Space
 from starverse.scheduler.whole import Node, Whole
 
 PROMISES = 1_000

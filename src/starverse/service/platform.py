@@ -35,7 +35,7 @@ class Limits:
     body_bytes_max: int = 1 << 20
     manifest_bytes_max: int = 32 << 20
     token_days: int = 90
-    answer_wait_s: float = 8.0
+    answer_wait_s: float = 2.0
     """How long a call waits for the loop to take its request up."""
     streams_per_user: int = 32
     registrations_per_hour: int = 60
