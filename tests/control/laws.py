@@ -121,8 +121,7 @@ def is_limited(state: State, job: str) -> bool:
 def insides(state: State) -> Any:
     """All of the state that can be seen, what is derived included."""
     spaces = {
-        kind: (space.node.tolist(), space.when.tolist(), claims(space), space.changes)
-        for kind, space in state.spaces.items()
+        kind: (space.node.tolist(), claims(space), space.changes) for kind, space in state.spaces.items()
     }
     stands = {kind: tuple(line.stands.items()) for kind, line in state.view.lines.items()}
     return state.snapshot(), spaces, stands, state.view.shares.has, tuple(state.delayed), repr(state.paused)

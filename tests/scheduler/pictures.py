@@ -287,7 +287,7 @@ def queue(scene: Scene, text: str) -> Scene:
 def insides_of(state: State) -> Any:
     """All of a state that can be seen, what is derived included, to compare before and after."""
     spaces = {
-        kind: [array.tolist() for array in (space.node, space.card, space.when, space.slot, space.stock)]
+        kind: [array.tolist() for array in (space.node, space.card, space.slot, space.stock)]
         for kind, space in state.spaces.items()
     }
     lines = {kind: dict(line.stands) for kind, line in state.view.lines.items()}

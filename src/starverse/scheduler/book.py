@@ -224,7 +224,10 @@ class Book:
             return
         request = self.line.requests[self.line.stands[first.job].number]
         self.settle()
-        if later.members_before(space.when, space.size, request.member, first.at_ms) < request.least:
+        if (
+            later.members_before(space.node, space.card, space.size, request.member, first.at_ms)
+            < request.least
+        ):
             return
         slot = self._earliest(first.job, request, 0)
         if slot is None or slot.at_ms >= first.at_ms:
@@ -254,7 +257,7 @@ class Book:
         theirs = self.line.requests[self.line.stands[other.job].number]
         taken = np.zeros(space.size, np.int64)
         taken[slot.lot.nodes] = slot.lot.masks
-        arrays = space.node, space.card, space.when, space.slot, space.size
+        arrays = space.node, space.card, space.slot, space.busy(int(k.NEVER)), space.size
         numbers = first.whose, other.whose, taken, slot.at_ms + request.length_ms
         return later.members_instead(*arrays, theirs.member, other.at_ms, *numbers) < theirs.least
 

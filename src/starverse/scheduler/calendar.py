@@ -34,7 +34,7 @@ def earliest(space: Space, request: Request, from_ms: int, below: int) -> Slot |
 
     None if it never can: too few healthy cards on open nodes, or none that lie as they must.
     """
-    arrays = space.node, space.card, space.when, space.slot
+    arrays = space.node, space.card, space.slot, space.busy(below)
     times = np.empty(space.size * space.card.shape[2], np.int64)
     found = later.moments(*arrays, space.size, request.member, from_ms, request.length_ms, below, times)
     if found < request.least:
@@ -79,7 +79,8 @@ def _at(space: Space, request: Request, at_ms: int, below: int) -> Slot | None:
     """The place of the least of a request at a moment."""
     room = np.empty(space.size, np.int64)
     args = space.size, request.member, at_ms, request.length_ms, below
-    if later.room_at(space.node, space.card, space.when, space.slot, *args, room) < request.least:
+    arrays = space.node, space.card, space.slot, space.busy(below)
+    if later.room_at(*arrays, *args, room) < request.least:
         return None
     chosen = place(space, room, request.least, request)
     if chosen is None:
@@ -87,5 +88,5 @@ def _at(space: Space, request: Request, at_ms: int, below: int) -> Slot | None:
     masks = np.empty_like(chosen.nodes)
     cards = chosen.members * request.member
     span = at_ms, request.length_ms, below
-    later.pick_at(space.node, space.card, space.slot, chosen.nodes, cards, *span, masks)
+    later.pick_at(*arrays, chosen.nodes, cards, *span, masks)
     return Slot(at_ms, Lot(chosen.nodes, masks))

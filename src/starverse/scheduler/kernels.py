@@ -1,11 +1,9 @@
 """The loops over nodes and cards, compiled: each looks at flat arrays of integers and nothing else.
 
-`node[field, n]` holds one number a node, `card[field, n, c]` one a card, and `when[i, k, n]` the moment from
-which k + 1 cards of a node are free for good, as far as is known: `when[0]` minds runs alone, `when[i]` the
-claims up to rank i as well. `slot[field, n, k]` are the claims on a node: a bit set of cards, from when to
-when, and whose (0 marks an empty slot; negative numbers are reservations). `stock[r, n]` is what is left of
-CPU (0), memory (1) and the named resources. Times are UTC milliseconds. "Node" is a row of these arrays: the
-whole node, or a part of one with very many cards.
+`node[field, n]` holds one number a node, `card[field, n, c]` one a card. `slot[field, n, k]` are the claims on
+a node: a bit set of cards, from when to when, and whose (0 marks an empty slot; negative numbers are
+reservations). `stock[r, n]` is what is left of CPU (0), memory (1) and the named resources. Times are UTC
+milliseconds. "Node" is a row of these arrays: the whole node, or a part of one with very many cards.
 """
 
 import numpy as np
@@ -26,9 +24,6 @@ milli-cards that nobody has of one that runs share (0 of any other)."""
 
 FROM, TO, MASK, WHOSE = range(4)
 
-RANKED = 7
-"""The ranks of claimants are below this."""
-
 ORDER_BITS = 48
 """A claimant's number is its rank and, in so many bits below it, its place in the order of submission."""
 
@@ -44,72 +39,36 @@ def bits(mask: int) -> int:
 
 
 @njit(cache=True)
-def insert(when: Ints, i: int, n: int, known: int, at_ms: int) -> None:
-    """Put a moment among the `known` of a node that stand in order."""
-    place = known
-    while place and when[i, place - 1, n] > at_ms:
-        when[i, place, n] = when[i, place - 1, n]
-        place -= 1
-    when[i, place, n] = at_ms
-
-
-@njit(cache=True)
-def refresh(node: Ints, card: Ints, when: Ints, slot: Ints, n: int) -> None:
+def refresh(node: Ints, card: Ints, slot: Ints, n: int) -> None:
     """Bring all that is derived of one node up to date."""
-    cards = card.shape[2]
     takes = node[HEALTHY, n] if node[OPEN, n] else 0
     free = takes & ~node[USED, n]
+    for c in range(card.shape[2]):
+        card[CLAIMED, n, c] = NEVER
+    booked = 0
+    for k in range(slot.shape[2]):
+        if not slot[WHOSE, n, k]:
+            break
+        if slot[WHOSE, n, k] < 0:
+            booked = 1
+        from_ms, mask = slot[FROM, n, k], slot[MASK, n, k]
+        for c in range(card.shape[2]):
+            if mask >> c & 1 and card[CLAIMED, n, c] > from_ms:
+                card[CLAIMED, n, c] = from_ms
     soonest = NEVER
-    node[BOOKED, n] = 0
-    known = 0
-    for c in range(cards):
-        bit = 1 << c
-        claimed = NEVER
-        for k in range(slot.shape[2]):
-            if not slot[WHOSE, n, k]:
-                break
-            if slot[MASK, n, k] & bit:
-                claimed = min(claimed, slot[FROM, n, k])
-                if slot[WHOSE, n, k] < 0:
-                    node[BOOKED, n] = 1
-        card[CLAIMED, n, c] = claimed
-        if free & bit:
-            soonest = min(soonest, claimed)
-        if takes & bit:
-            insert(when, 0, n, known, card[ENDS, n, c] if node[USED, n] & bit else 0)
-            known += 1
-    for i in range(when.shape[0]):
-        for c in range(0 if i and not slot[WHOSE, n, 0] else known, cards):
-            when[i, c, n] = when[0, c, n] if c < known else NEVER
-    if slot[WHOSE, n, 0]:
-        for i in range(1, when.shape[0]):
-            sort_by_claims(node, card, when, slot, n, i, takes)
+    count = 0
+    for c in range(card.shape[2]):
+        if free >> c & 1:
+            count += 1
+            soonest = min(soonest, card[CLAIMED, n, c])
+    node[BOOKED, n] = booked
     node[FREE, n] = free
-    node[COUNT, n] = bits(free)
+    node[COUNT, n] = count
     node[SOONEST, n] = soonest
 
 
 @njit(cache=True)
-def sort_by_claims(node: Ints, card: Ints, when: Ints, slot: Ints, n: int, rank: int, takes: int) -> None:
-    """Sort when the cards of a node are free for good, the claims up to a rank minded."""
-    known = 0
-    for c in range(card.shape[2]):
-        bit = 1 << c
-        if not takes & bit:
-            continue
-        until = card[ENDS, n, c] if node[USED, n] & bit else 0
-        for k in range(slot.shape[2]):
-            whose = slot[WHOSE, n, k]
-            if not whose:
-                break
-            if whose > 0 and whose >> ORDER_BITS <= rank and slot[MASK, n, k] & bit:
-                until = max(until, slot[TO, n, k])
-        insert(when, rank, n, known, until)
-        known += 1
-
-
-@njit(cache=True)
-def take(node: Ints, card: Ints, when: Ints, slot: Ints, nodes: Ints, masks: Ints, ends_ms: int) -> int:
+def take(node: Ints, card: Ints, slot: Ints, nodes: Ints, masks: Ints, ends_ms: int) -> int:
     """Mark cards as used until then; returns the place of the first share that was used already, or -1."""
     for i in range(nodes.size):
         n = nodes[i]
@@ -119,37 +78,36 @@ def take(node: Ints, card: Ints, when: Ints, slot: Ints, nodes: Ints, masks: Int
         for c in range(card.shape[2]):
             if masks[i] >> c & 1:
                 card[ENDS, n, c] = ends_ms
-        refresh(node, card, when, slot, n)
+        refresh(node, card, slot, n)
     return -1
 
 
 @njit(cache=True)
-def give(node: Ints, card: Ints, when: Ints, slot: Ints, nodes: Ints, masks: Ints) -> int:
+def give(node: Ints, card: Ints, slot: Ints, nodes: Ints, masks: Ints) -> int:
     """Mark cards as no longer used; returns the place of the first share that was not, or -1."""
     for i in range(nodes.size):
         n = nodes[i]
         if node[USED, n] & masks[i] != masks[i]:
             return i
         node[USED, n] ^= masks[i]
-        refresh(node, card, when, slot, n)
+        refresh(node, card, slot, n)
     return -1
 
 
 @njit(cache=True)
-def until(node: Ints, card: Ints, when: Ints, slot: Ints, nodes: Ints, masks: Ints, ends_ms: int) -> None:
+def until(node: Ints, card: Ints, slot: Ints, nodes: Ints, masks: Ints, ends_ms: int) -> None:
     """Say anew when the run on these cards ends at the latest."""
     for i in range(nodes.size):
         for c in range(card.shape[2]):
             if masks[i] >> c & 1:
                 card[ENDS, nodes[i], c] = ends_ms
-        refresh(node, card, when, slot, nodes[i])
+        refresh(node, card, slot, nodes[i])
 
 
 @njit(cache=True)
 def claim(
     node: Ints,
     card: Ints,
-    when: Ints,
     slot: Ints,
     nodes: Ints,
     masks: Ints,
@@ -171,12 +129,12 @@ def claim(
         slot[TO, n, k] = to_ms
         slot[MASK, n, k] = masks[i]
         slot[WHOSE, n, k] = whose
-        refresh(node, card, when, slot, n)
+        refresh(node, card, slot, n)
     return True
 
 
 @njit(cache=True)
-def unclaim(node: Ints, card: Ints, when: Ints, slot: Ints, nodes: Ints, whose: int) -> None:
+def unclaim(node: Ints, card: Ints, slot: Ints, nodes: Ints, whose: int) -> None:
     """Empty the slots of one claimant on these nodes; those behind move up."""
     slots = slot.shape[2]
     for i in range(nodes.size):
@@ -189,7 +147,7 @@ def unclaim(node: Ints, card: Ints, when: Ints, slot: Ints, nodes: Ints, whose: 
                 kept += 1
         for k in range(kept, slots):
             slot[WHOSE, n, k] = 0
-        refresh(node, card, when, slot, n)
+        refresh(node, card, slot, n)
 
 
 @njit(cache=True)

@@ -1,6 +1,6 @@
 """The compiled loops that look ahead: when cards are free for long enough, and who has a claim on them.
 
-The arrays are those of `kernels.py`.
+The arrays are those of `kernels.py`; `busy[n, c]` is the moment from which a card is free for good (`Ahead`).
 """
 
 import numpy as np
@@ -15,8 +15,6 @@ from starverse.scheduler.kernels import (
     MASK,
     NEVER,
     OPEN,
-    ORDER_BITS,
-    RANKED,
     TO,
     USED,
     WHOSE,
@@ -47,21 +45,11 @@ def free_from(
 
 
 @njit(cache=True)
-def sorted_by(below: int) -> int:
-    """Which part of `when` minds the claims of those numbered below this, -1 for none."""
-    if below == NEVER:
-        return RANKED - 1
-    if below <= 0:
-        return 0
-    return (below >> ORDER_BITS) - 1 if below & ((1 << ORDER_BITS) - 1) == 0 else -1
-
-
-@njit(cache=True)
 def moments(
     node: Ints,
     card: Ints,
-    when: Ints,
     slot: Ints,
+    busy: Ints,
     size: int,
     member: int,
     from_ms: int,
@@ -71,21 +59,34 @@ def moments(
 ) -> int:
     """When members could start, into `times`; returns how many there are.
 
-    On a node without reservations claims stand one after the other, so that `when` says all; on one with
+    On a node without reservations claims stand one after the other, so that `busy` says all; on one with
     reservations each card is looked at for the gap it would lie in.
     """
-    cards = card.shape[2]
-    i = sorted_by(below)
+    cards = busy.shape[1]
     found = 0
     row = np.empty(cards, np.int64)
     for n in range(size):
-        if node[BOOKED, n] or i < 0:
-            for c in range(cards):
+        if not node[BOOKED, n]:
+            if member == 1:
+                for c in range(cards):
+                    if busy[n, c] < NEVER:
+                        times[found] = max(busy[n, c], from_ms)
+                        found += 1
+                continue
+            if member == cards:
+                last = from_ms
+                for c in range(cards):
+                    last = max(last, busy[n, c])
+                if last < NEVER:
+                    times[found] = last
+                    found += 1
+                continue
+        for c in range(cards):
+            if node[BOOKED, n]:
                 row[c] = free_from(node, card, slot, n, c, from_ms, length_ms, below)
-            row.sort()
-        else:
-            for c in range(cards):
-                row[c] = when[i, c, n]
+            else:
+                row[c] = busy[n, c]
+        row.sort()
         for c in range(member - 1, cards, member):
             if row[c] >= NEVER:
                 break
@@ -98,8 +99,8 @@ def moments(
 def room_at(
     node: Ints,
     card: Ints,
-    when: Ints,
     slot: Ints,
+    busy: Ints,
     size: int,
     member: int,
     at_ms: int,
@@ -109,23 +110,18 @@ def room_at(
 ) -> int:
     """How many members of so many cards each node could take then for so long; returns their sum."""
     total = 0
-    cards = card.shape[2]
-    i = sorted_by(below)
+    cards = busy.shape[1]
     for n in range(size):
-        members = 0
-        if node[BOOKED, n] or i < 0:
-            count = 0
+        count = 0
+        if node[BOOKED, n]:
             for c in range(cards):
                 if free_from(node, card, slot, n, c, at_ms, length_ms, below) == at_ms:
                     count += 1
-            members = count // member
         else:
-            k = member - 1
-            while k < cards and when[i, k, n] <= at_ms:
-                members += 1
-                k += member
-        out[n] = members
-        total += members
+            for c in range(cards):
+                count += busy[n, c] <= at_ms
+        out[n] = count // member if member > 1 else count
+        total += out[n]
     return total
 
 
@@ -134,6 +130,7 @@ def pick_at(
     node: Ints,
     card: Ints,
     slot: Ints,
+    busy: Ints,
     nodes: Ints,
     counts: Ints,
     at_ms: int,
@@ -142,40 +139,49 @@ def pick_at(
     masks: Ints,
 ) -> None:
     """Choose cards that are free then for so long, those that come free last first, into `masks`."""
-    cards = card.shape[2]
+    cards = busy.shape[1]
+    when = np.empty(cards, np.int64)
     for i in range(nodes.size):
         n = nodes[i]
+        for c in range(cards):
+            when[c] = busy[n, c]
+            if node[BOOKED, n]:
+                is_free = free_from(node, card, slot, n, c, at_ms, length_ms, below) == at_ms
+                when[c] = _busy_before(node, card, slot, n, c, at_ms) if is_free else NEVER
         mask = 0
         for _ in range(counts[i]):
             best = -1
-            best_ms = -1
             for c in range(cards):
-                if mask >> c & 1:
-                    continue
-                if free_from(node, card, slot, n, c, at_ms, length_ms, below) != at_ms:
-                    continue
-                busy_ms = card[ENDS, n, c] if node[USED, n] >> c & 1 else 0
-                for k in range(slot.shape[2]):
-                    if not slot[WHOSE, n, k]:
-                        break
-                    if slot[MASK, n, k] >> c & 1 and slot[TO, n, k] <= at_ms:
-                        busy_ms = max(busy_ms, slot[TO, n, k])
-                if busy_ms > best_ms:
+                if when[c] <= at_ms and not mask >> c & 1 and (best < 0 or when[c] > when[best]):
                     best = c
-                    best_ms = busy_ms
             mask |= 1 << best
         masks[i] = mask
 
 
 @njit(cache=True)
-def members_before(when: Ints, size: int, member: int, at_ms: int) -> int:
+def _busy_before(node: Ints, card: Ints, slot: Ints, n: int, c: int, at_ms: int) -> int:
+    """When a card comes free that is free at a moment."""
+    busy_ms = card[ENDS, n, c] if node[USED, n] >> c & 1 else 0
+    for k in range(slot.shape[2]):
+        if not slot[WHOSE, n, k]:
+            break
+        if slot[MASK, n, k] >> c & 1 and slot[TO, n, k] <= at_ms:
+            busy_ms = max(busy_ms, slot[TO, n, k])
+    return int(busy_ms)
+
+
+@njit(cache=True)
+def members_before(node: Ints, card: Ints, size: int, member: int, at_ms: int) -> int:
     """How many members could start before then if no promise stood in the way."""
     count = 0
     for n in range(size):
-        c = member - 1
-        while c < when.shape[1] and when[0, c, n] < at_ms:
-            count += 1
-            c += member
+        takes = node[HEALTHY, n] if node[OPEN, n] else 0
+        used = node[USED, n]
+        free = 0
+        for c in range(card.shape[2]):
+            if takes >> c & 1 and (not used >> c & 1 or card[ENDS, n, c] < at_ms):
+                free += 1
+        count += free // member
     return count
 
 
@@ -183,8 +189,8 @@ def members_before(when: Ints, size: int, member: int, at_ms: int) -> int:
 def members_instead(
     node: Ints,
     card: Ints,
-    when: Ints,
     slot: Ints,
+    busy: Ints,
     size: int,
     member: int,
     at_ms: int,
@@ -194,7 +200,8 @@ def members_instead(
     to_ms: int,
 ) -> int:
     """How many members could start by then if two claimants had no claims, and somebody had the cards `taken`
-    (a bit set for each node) until `to_ms` instead; all other claims are minded. No node is booked."""
+    (a bit set for each node) until `to_ms` instead; all other claims are minded, as in
+    `busy`. No node is booked."""
     count = 0
     cards = card.shape[2]
     for n in range(size):
@@ -205,10 +212,10 @@ def members_instead(
                 break
             differs = differs or whose in (one, other)
         if not differs:
-            c = member - 1
-            while c < cards and when[RANKED - 1, c, n] <= at_ms:
-                count += 1
-                c += member
+            free = 0
+            for c in range(cards):
+                free += busy[n, c] <= at_ms
+            count += free // member
             continue
         free = 0
         takes = node[HEALTHY, n] if node[OPEN, n] else 0

@@ -27,38 +27,38 @@ class Parts:
         """All parts that are taken of its card; none where it is no part."""
         return self._of[_place(part)].keys() if part.milli else ()
 
-    def take(self, node: Ints, card: Ints, when: Ints, slot: Ints, part: Lot, ends_ms: int) -> None:
+    def take(self, node: Ints, card: Ints, slot: Ints, part: Lot, ends_ms: int) -> None:
         """Take a part, of a card that is free or has so much left."""
         n, c = place = _place(part)
         there = self._of.setdefault(place, {})
         if not there:
-            bad = k.take(node, card, when, slot, part.nodes, part.masks, ends_ms)
+            bad = k.take(node, card, slot, part.nodes, part.masks, ends_ms)
             assert bad < 0, f"a part of card {c} in row {n}, which a run has for itself"
             card[LEFT, n, c] = CARD
         card[LEFT, n, c] -= part.milli
         assert card[LEFT, n, c] >= 0, f"more than all of card {c} in row {n}"
-        self.until(node, card, when, slot, part, ends_ms)
+        self.until(node, card, slot, part, ends_ms)
 
-    def give(self, node: Ints, card: Ints, when: Ints, slot: Ints, part: Lot) -> None:
+    def give(self, node: Ints, card: Ints, slot: Ints, part: Lot) -> None:
         """Give a part back, and with the last of them the card."""
         n, c = place = _place(part)
         there = self._of[place]
         del there[part]
         card[LEFT, n, c] += part.milli
         if there:
-            k.until(node, card, when, slot, part.nodes, part.masks, max(there.values()))
+            k.until(node, card, slot, part.nodes, part.masks, max(there.values()))
             return
         assert card[LEFT, n, c] == CARD, f"of card {c} in row {n} {card[LEFT, n, c]} milli-cards came back"
         del self._of[place]
         card[LEFT, n, c] = 0
-        bad = k.give(node, card, when, slot, part.nodes, part.masks)
+        bad = k.give(node, card, slot, part.nodes, part.masks)
         assert bad < 0, f"card {c} in row {n} was not used"
 
-    def until(self, node: Ints, card: Ints, when: Ints, slot: Ints, part: Lot, ends_ms: int) -> None:
+    def until(self, node: Ints, card: Ints, slot: Ints, part: Lot, ends_ms: int) -> None:
         """Say anew when the run that has this part ends at the latest."""
         there = self._of[_place(part)]
         there[part] = ends_ms
-        k.until(node, card, when, slot, part.nodes, part.masks, max(there.values()))
+        k.until(node, card, slot, part.nodes, part.masks, max(there.values()))
 
     def leaving(self, numbers: Mapping[Lot, int]) -> Iterable[tuple[Lot, int]]:
         """Of each card all whose parts have a number: one of its parts, and the highest of the numbers."""

@@ -25,7 +25,7 @@ class Sight:
         self.node, self.card, self.slot = space.node, space.card, space.slot
         if own and own.lot:
             self.node, self.card, self.slot = space.node.copy(), space.card.copy(), space.slot.copy()
-            k.unclaim(self.node, self.card, space.when.copy(), self.slot, own.lot.nodes, own.whose)
+            k.unclaim(self.node, self.card, self.slot, own.lot.nodes, own.whose)
 
     def room(self, request: Request, below: int | None = None) -> Ints:
         """How many members of a request each row could take now, minding those numbered `below`."""

@@ -8,7 +8,8 @@ from starverse.model.allocation import Share
 from starverse.model.events import LayoutSet
 from starverse.scheduler import kernels as k
 from starverse.scheduler import parts
-from starverse.scheduler.kernels import NEVER, Ints
+from starverse.scheduler.ahead import Ahead
+from starverse.scheduler.kernels import Ints
 from starverse.scheduler.lot import Lot
 from starverse.scheduler.parts import Parts
 from starverse.scheduler.topology import Topology
@@ -47,10 +48,10 @@ class Space:
         """The row of each resource in `stock`."""
         self.node = np.zeros((7, 16), np.int64)
         self.card = np.zeros((3, 16, 1), np.int64)
-        self.when = np.full((k.RANKED, 1, 16), NEVER, np.int64)
         self.slot = np.zeros((4, 16, 2), np.int64)
         self.stock = np.zeros((2, 16), np.int64)
         self.parts = Parts()
+        self._ahead = Ahead()
         self.changes = 0
         self.shrunk = 0
         """Counts the times that a node closed or lost a card: promises may lie on it."""
@@ -98,14 +99,14 @@ class Space:
         self.freed += healthy.bit_count()
         self.node[k.HEALTHY, row] = healthy
         self.node[k.OPEN, row] = is_open
-        k.refresh(self.node, self.card, self.when, self.slot, row)
+        k.refresh(self.node, self.card, self.slot, row)
+        self._ahead.forget()
         self._loosened(row)
 
     def _widen(self, cards: int) -> None:
         more = cards - self.card.shape[2]
         if more > 0:
             self.card = np.pad(self.card, ((0, 0), (0, 0), (0, more)))
-            self.when = np.pad(self.when, ((0, 0), (0, more), (0, 0)), constant_values=NEVER)
 
     def _grow(self, size: int) -> None:
         have = self.node.shape[1]
@@ -113,7 +114,6 @@ class Space:
             return
         self.node = np.pad(self.node, ((0, 0), (0, have)))
         self.card = np.pad(self.card, ((0, 0), (0, have), (0, 0)))
-        self.when = np.pad(self.when, ((0, 0), (0, 0), (0, have)), constant_values=NEVER)
         self.slot = np.pad(self.slot, ((0, 0), (0, have), (0, 0)))
         self.stock = np.pad(self.stock, ((0, 0), (0, have)))
 
@@ -206,10 +206,11 @@ class Space:
 
     def take(self, lot: Lot, ends_ms: int) -> None:
         """Mark cards as used, at the latest until then; no run may have them, or so much of a shared one."""
+        self._ahead.forget()
         if lot.milli:
-            self.parts.take(self.node, self.card, self.when, self.slot, lot, ends_ms)
+            self.parts.take(self.node, self.card, self.slot, lot, ends_ms)
             return
-        bad = k.take(self.node, self.card, self.when, self.slot, lot.nodes, lot.masks, ends_ms)
+        bad = k.take(self.node, self.card, self.slot, lot.nodes, lot.masks, ends_ms)
         assert bad < 0, f"two runs on one card of {self.names[lot.nodes[bad]]}: {lot.masks[bad]:b}"
 
     def give(self, lot: Lot) -> None:
@@ -219,18 +220,20 @@ class Space:
 
     def undo(self, lot: Lot) -> None:
         """Take back a `take` that was only tried: nobody hears of it."""
+        self._ahead.forget()
         if lot.milli:
-            self.parts.give(self.node, self.card, self.when, self.slot, lot)
+            self.parts.give(self.node, self.card, self.slot, lot)
             return
-        bad = k.give(self.node, self.card, self.when, self.slot, lot.nodes, lot.masks)
+        bad = k.give(self.node, self.card, self.slot, lot.nodes, lot.masks)
         assert bad < 0, f"cards {lot.masks[bad]:b} of {self.names[lot.nodes[bad]]} were not used"
 
     def until(self, lot: Lot, ends_ms: int) -> None:
         """Say anew when the run on these cards ends at the latest."""
+        self._ahead.forget()
         if lot.milli:
-            self.parts.until(self.node, self.card, self.when, self.slot, lot, ends_ms)
+            self.parts.until(self.node, self.card, self.slot, lot, ends_ms)
             return
-        k.until(self.node, self.card, self.when, self.slot, lot.nodes, lot.masks, ends_ms)
+        k.until(self.node, self.card, self.slot, lot.nodes, lot.masks, ends_ms)
 
     def use(self, lot: Lot, member: int, needs: Iterable[tuple[str, int]], sign: int) -> None:
         """Take (1) or give back (-1) what members of so many cards on these nodes need beside cards, each."""
@@ -239,17 +242,23 @@ class Space:
             row = self.row(name)
             np.subtract.at(self.stock[row], lot.nodes, sign * amount * members)
 
+    def busy(self, below: int) -> Ints:
+        """When each card of each row is free for good, the claims of those numbered `below` minded."""
+        return self._ahead.busy(self.node, self.card, self.slot, self.size, below)
+
     # -- claims -------------------------------------------------------------------------------------------
 
     def claim(self, lot: Lot, from_ms: int, to_ms: int, whose: int) -> None:
         """Keep cards for one claimant (not 0; below 0 a reservation) from one moment to another."""
         args = lot.nodes, lot.masks, from_ms, to_ms, whose
-        while not k.claim(self.node, self.card, self.when, self.slot, *args):
+        while not k.claim(self.node, self.card, self.slot, *args):
             self.slot = np.pad(self.slot, ((0, 0), (0, 0), (0, self.slot.shape[2])))
+        self._ahead.claimed(lot, to_ms, whose)
 
     def forget(self, lot: Lot, whose: int) -> None:
         """Take back a `claim` that was only tried: nobody hears of it."""
-        k.unclaim(self.node, self.card, self.when, self.slot, lot.nodes, whose)
+        k.unclaim(self.node, self.card, self.slot, lot.nodes, whose)
+        self._ahead.unclaimed(whose)
 
     def unclaim(self, lot: Lot, whose: int) -> None:
         """Let go of what one claimant has there."""
