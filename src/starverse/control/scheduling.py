@@ -97,15 +97,18 @@ class Scheduling:
         asked.add(ask_of(spec))
 
     def leave(self, name: str) -> None:
-        """A job waits no more, and what was promised to it is void."""
+        """A job waits no more, and what was promised to it is void.
+
+        Nobody gains by it where nothing was, but those of its tenant behind it, where there are limits.
+        """
         view = self.view
         kind = view.jobs[name].spec.kind
         if name in view.promises:
             self._let_go(name)
         line = view.lines.get(kind)
         if line is not None and name in line.stands:
+            view.stirred |= view.limits.binds(line.requests[line.stands[name].number])
             line.remove(name)
-            view.stirred = True
 
     def promise(self, promised: Promised, now_ms: int) -> None:
         """A waiting job was promised a start; an earlier promise to it is void."""

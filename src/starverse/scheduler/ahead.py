@@ -9,9 +9,10 @@ from starverse.scheduler.lot import Lot
 
 class Ahead:
     """`busy(...)[n, c]` is the moment from which a card is free for good, as far as is known: the runs are
-    minded, and the claims of those numbered below some number. Mutable, owned by the space.
+    minded, and the promises to those numbered below some number. Mutable, owned by the space.
 
-    Promises are made in the order of their numbers mostly, so each look adds the claims of those between.
+    What it says of a node with reservations is of no use: there is a gap before them. Promises are made in
+    the order of their numbers mostly, so each look adds the claims of those between.
     """
 
     def __init__(self) -> None:
@@ -23,7 +24,7 @@ class Ahead:
         if self._busy is None or below < self._below:
             self._busy = np.empty((size, card.shape[2]), np.int64)
             _by_runs(node, card, self._busy)
-            self._below = -int(NEVER)
+            self._below = 0
         if below > self._below:
             _by_claims(slot, self._below, below, self._busy)
             self._below = below

@@ -42,7 +42,8 @@ class Book:
         self._turns: list[Turn] = []
         self._hidden: list[tuple[int, int]] = []
         self._shared: dict[int, int] = {}
-        self._undo: list[tuple[str, Lot, Promise | None]] = []
+        self.undo: list[tuple[str, Lot, Promise | None]] = []
+        """What was done to the space, to be taken back."""
 
     def promised(self) -> tuple[Promised, ...]:
         """What this decision promises."""
@@ -111,12 +112,12 @@ class Book:
         """The first so many that wait with a promise, by rank and order, settled ones left out."""
         held = self.view.order.get(self.kind, ())[: count + len(self.settled)]
         numbers = sorted({*held, *(promise.whose for promise in self.promises.values())})
-        promises = map(self._promised, numbers)
+        promises = map(self.promised_as, numbers)
         return list(islice((promise for promise in promises if promise.job not in self.settled), count))
 
     def keep(self, promise: Promise, request: Request, slot: Slot) -> None:
         """Promise other cards to a job than those it was dropped from; who stands behind it moves aside."""
-        self._claim(promise.job, promise.whose, request, slot)
+        self.claim(promise.job, promise.whose, request, slot)
         until_ms = slot.at_ms + request.length_ms
         others = self.behind(slot.lot, slot.at_ms, until_ms, request.below)
         self.pushed += [number for number in others if number != promise.whose]
@@ -127,17 +128,17 @@ class Book:
         stand = self.line.stands[job]
         request = self.line.requests[stand.number]
         self.settle()
-        slot = self._earliest(job, request, below)
+        slot = self.earliest(job, request, below)
         known = self.view.promises.get(job)
         if slot is None and known and known.lot is None and job not in self.promises:
             return  # it knows
-        self._claim(job, whose(request, stand.order), request, slot)
+        self.claim(job, whose(request, stand.order), request, slot)
         if slot and below != k.NEVER:
             for number in self.behind(slot.lot, slot.at_ms, slot.at_ms + request.length_ms, below):
                 if number != whose(request, stand.order):
                     heappush(self.pushed, number)
 
-    def _earliest(self, job: str, request: Request, below: int) -> Slot | None:
+    def earliest(self, job: str, request: Request, below: int) -> Slot | None:
         """The earliest start, by cards, and by all limits where that is now: None while one is in the way."""
         limits = self.view.limits
         if limits.members(self.view.jobs[job].spec.tenant, request) < request.least:
@@ -171,11 +172,13 @@ class Book:
         count = later.claimants(self.space.slot, lot.nodes, lot.masks, from_ms, to_ms, found)
         return sorted(number for number in found[:count].tolist() if number >= below)
 
-    def _promised(self, number: int) -> Promise:
+    def promised_as(self, number: int) -> Promise:
+        """What the claimant of a number is promised, in this decision or before."""
         job = self._jobs.get(number) or self.view.promised[number]
         return self.promises.get(job) or self.view.promises[job]
 
-    def _claim(self, job: str, number: int, request: Request, slot: Slot | None) -> None:
+    def claim(self, job: str, number: int, request: Request, slot: Slot | None) -> None:
+        """Promise a job this slot, or (None) no start, and claim it in the space."""
         self._jobs[number] = job
         if slot is None:
             self.promises[job] = Promise(job, self.kind, number, 0, 0, None)
@@ -183,17 +186,17 @@ class Book:
         to_ms = slot.at_ms + request.length_ms
         promise = Promise(job, self.kind, number, slot.at_ms, to_ms, slot.lot)
         self.space.claim(slot.lot, slot.at_ms, to_ms, number)
-        self._undo.append(("claim", slot.lot, promise))
+        self.undo.append(("claim", slot.lot, promise))
         self.promises[job] = promise
         self.first, self.last = min(self.first, number), max(self.last, number)
 
     def drop(self, promise: Promise) -> int:
         """Let go of a promise's claim for the time of this decision; returns the mark to take it back to."""
         self.settle()
-        mark = len(self._undo)
+        mark = len(self.undo)
         if promise.lot:
             self.space.forget(promise.lot, promise.whose)
-            self._undo.append(("drop", promise.lot, promise))
+            self.undo.append(("drop", promise.lot, promise))
         return mark
 
     def promise_again(self) -> None:
@@ -204,75 +207,11 @@ class Book:
         heapify(self.pushed)
         while self.pushed:
             number = heappop(self.pushed)
-            promise = self._promised(number)
+            promise = self.promised_as(number)
             if promise.job in self.settled or (self.pushed and self.pushed[0] == number):
                 continue
             self.drop(promise)
             self._promise(promise.job, number)
-
-    def bring_forward(self) -> None:
-        """Let the first in line have what came free early, if nobody behind it has to start later for that.
-
-        Who comes next has the claims of those behind it before its eyes, so only the first can gain by this.
-        """
-        view, space = self.view, self.space
-        order = view.order.get(self.kind)
-        if not order:
-            return
-        first = view.promises[view.promised[order[0]]]
-        if first.lot is None or first.job in self.settled or first.job in self.promises:
-            return
-        request = self.line.requests[self.line.stands[first.job].number]
-        self.settle()
-        if (
-            later.members_before(space.node, space.card, space.size, request.member, first.at_ms)
-            < request.least
-        ):
-            return
-        slot = self._earliest(first.job, request, 0)
-        if slot is None or slot.at_ms >= first.at_ms:
-            return
-        others = self._in_the_way(slot, request, first)
-        if others and self._starts_later(others[0], slot, request, first):
-            return
-        mark, promises = len(self._undo), dict(self.promises)
-        self.drop(first)
-        self._claim(first.job, first.whose, request, slot)
-        if not self._others_keep(others):
-            self.take_back(mark)
-            self.promises = promises
-
-    def _in_the_way(self, slot: Slot, request: Request, first: Promise) -> list[Promise]:
-        """Who else was promised some of these cards in that time, in order."""
-        numbers = self.behind(slot.lot, slot.at_ms, slot.at_ms + request.length_ms, 0)
-        promises = map(self._promised, numbers)
-        return [each for each in promises if each.job != first.job and each.job not in self.settled]
-
-    def _starts_later(self, other: Promise, slot: Slot, request: Request, first: Promise) -> bool:
-        """Whether it is plain, without trying, that one would start later if the first had this slot: too few
-        cards are left by then. Claims are tried for each node, which is far more to do."""
-        space = self.space
-        if space.node[k.BOOKED, : space.size].any():
-            return False  # there may be a gap before a reservation, and none later
-        theirs = self.line.requests[self.line.stands[other.job].number]
-        taken = np.zeros(space.size, np.int64)
-        taken[slot.lot.nodes] = slot.lot.masks
-        arrays = space.node, space.card, space.slot, space.busy(int(k.NEVER)), space.size
-        numbers = first.whose, other.whose, taken, slot.at_ms + request.length_ms
-        return later.members_instead(*arrays, theirs.member, other.at_ms, *numbers) < theirs.least
-
-    def _others_keep(self, others: list[Promise]) -> bool:
-        """Promise others anew what they had on cards claimed now; whether none starts later for it."""
-        for other in others:
-            if other.job in self.promises:
-                return False
-            self.drop(other)
-            theirs = self.line.requests[self.line.stands[other.job].number]
-            moved = self._earliest(other.job, theirs, int(k.NEVER))
-            if moved is None or moved.at_ms > other.at_ms:
-                return False
-            self._claim(other.job, other.whose, theirs, moved)
-        return True
 
     # -- undoing ------------------------------------------------------------------------------------------
 
@@ -296,7 +235,7 @@ class Book:
         if self._last:
             lot, until_ms = self._last
             self.space.take(lot, until_ms)
-            self._undo.append(("take", lot, None))
+            self.undo.append(("take", lot, None))
             self._last = None
 
     def take(self, lot: Lot, until_ms: int) -> None:
@@ -308,8 +247,8 @@ class Book:
         """Undo all that was tried, or what was since a mark."""
         space = self.space
         self._last = None
-        while len(self._undo) > mark:
-            what, lot, promise = self._undo.pop()
+        while len(self.undo) > mark:
+            what, lot, promise = self.undo.pop()
             if what == "take":
                 space.undo(lot)
             elif promise and what == "claim":

@@ -10,6 +10,7 @@ from starverse.scheduler import kernels as k
 from starverse.scheduler import parts
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import place
+from starverse.scheduler.forward import bring_forward
 from starverse.scheduler.heads import Heads
 from starverse.scheduler.kept import Kept
 from starverse.scheduler.limits import Charge
@@ -109,7 +110,7 @@ class Cycle:
         laid_aside = self._start_kept() if self.view.kept else ()
         self._start_candidates(self._due(self._learn()))
         book.promise_again()
-        book.bring_forward()
+        self.proven.still = bring_forward(book, self.proven.still)
         book.promise_next()
         if self.view.yielding or self.view.elastic:
             self.evictions = make_room(

@@ -1,7 +1,7 @@
 """The loops over nodes and cards, compiled: each looks at flat arrays of integers and nothing else.
 
-`node[field, n]` holds one number a node, `card[field, n, c]` one a card. `slot[field, n, k]` are the claims on
-a node: a bit set of cards, from when to when, and whose (0 marks an empty slot; negative numbers are
+`node[field, n]` holds one number a node, `card[field, n, c]` one a card. `slot[field, n, k]` are the claims
+on a node: a bit set of cards, from when to when, and whose (0 marks an empty slot; negative numbers are
 reservations). `stock[r, n]` is what is left of CPU (0), memory (1) and the named resources. Times are UTC
 milliseconds. "Node" is a row of these arrays: the whole node, or a part of one with very many cards.
 """

@@ -6,6 +6,7 @@ from msgspec import Struct
 from starverse.model.allocation import Share
 from starverse.model.events import Promised
 from starverse.model.job import StopWhy
+from starverse.scheduler.forward import Still
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Line
 from starverse.scheduler.packed import Packings
@@ -80,6 +81,8 @@ class Proven:
         self.parted: set[int] = set()
         """The classes that lack a part of a card: free cards do not say when there is one."""
         self.packings = Packings()
+        self.still: Still | None = None
+        """Why the first in line is not brought forward."""
 
     def fit(self, line: Line) -> None:
         """Make place for the classes that came since, and forget those whose numbers they have."""

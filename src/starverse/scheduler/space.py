@@ -21,6 +21,9 @@ ROW = 62
 """So many cards at most stand in one row of the arrays, as bits of one number: a node with more has several
 rows, which lie side by side like nodes."""
 
+_TRAIL_LENGTH = 64
+"""So many changed lots are remembered."""
+
 _ROW_MASK = (1 << ROW) - 1
 
 _LOG_LENGTH = 4096
@@ -61,6 +64,8 @@ class Space:
         """Counts the cards that came free or began to give way, again and again."""
         self._log: list[int] = []
         self._log_start = 0
+        self._trail: list[Lot] = []
+        self._trail_start = 0
 
     # -- nodes --------------------------------------------------------------------------------------------
 
@@ -172,6 +177,21 @@ class Space:
             return None
         return np.array(list(dict.fromkeys(self._log[changes - self._log_start :])), np.int64)
 
+    @property
+    def mark(self) -> int:
+        """How many lots were changed so far, in whatever way, what was only tried included."""
+        return self._trail_start + len(self._trail)
+
+    def changed_since(self, mark: int) -> list[Lot] | None:
+        """Those that were changed since, None when too many were."""
+        return self._trail[mark - self._trail_start :] if mark >= self._trail_start else None
+
+    def _changes(self, lot: Lot) -> None:
+        self._trail.append(lot)
+        if len(self._trail) >= 2 * _TRAIL_LENGTH:
+            del self._trail[:_TRAIL_LENGTH]
+            self._trail_start += _TRAIL_LENGTH
+
     # -- runs ---------------------------------------------------------------------------------------------
 
     def lot(self, shares: Sequence[Share]) -> Lot:
@@ -207,6 +227,7 @@ class Space:
     def take(self, lot: Lot, ends_ms: int) -> None:
         """Mark cards as used, at the latest until then; no run may have them, or so much of a shared one."""
         self._ahead.forget()
+        self._changes(lot)
         if lot.milli:
             self.parts.take(self.node, self.card, self.slot, lot, ends_ms)
             return
@@ -221,6 +242,7 @@ class Space:
     def undo(self, lot: Lot) -> None:
         """Take back a `take` that was only tried: nobody hears of it."""
         self._ahead.forget()
+        self._changes(lot)
         if lot.milli:
             self.parts.give(self.node, self.card, self.slot, lot)
             return
@@ -230,6 +252,7 @@ class Space:
     def until(self, lot: Lot, ends_ms: int) -> None:
         """Say anew when the run on these cards ends at the latest."""
         self._ahead.forget()
+        self._changes(lot)
         if lot.milli:
             self.parts.until(self.node, self.card, self.slot, lot, ends_ms)
             return
@@ -254,11 +277,13 @@ class Space:
         while not k.claim(self.node, self.card, self.slot, *args):
             self.slot = np.pad(self.slot, ((0, 0), (0, 0), (0, self.slot.shape[2])))
         self._ahead.claimed(lot, to_ms, whose)
+        self._changes(lot)
 
     def forget(self, lot: Lot, whose: int) -> None:
         """Take back a `claim` that was only tried: nobody hears of it."""
         k.unclaim(self.node, self.card, self.slot, lot.nodes, whose)
         self._ahead.unclaimed(whose)
+        self._changes(lot)
 
     def unclaim(self, lot: Lot, whose: int) -> None:
         """Let go of what one claimant has there."""
