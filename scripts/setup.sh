@@ -72,7 +72,7 @@ install() {
   # Else each run pays seconds for it, as a tenant's user that cannot write here.
   step "byte code" "$venv/bin/python" -m compileall -q -j 0 "$venv/lib" || true
   # Else the first start of a server waits for the compiler.
-  step "the scheduler's loops" "$venv/bin/python" -c 'from starverse.main.warm import warm; warm()' || true
+  "$venv/bin/python" -m starverse.main.warm </dev/null 2>>"$log" >&2 || true
 
   touch "$(stamp run)" "$(stamp "$1")"
   rm "$venv/.unfinished"

@@ -7,6 +7,7 @@ import pytest
 from starverse.main import offline
 from starverse.service import accounts
 from starverse.service.access import actor_of
+from starverse.store.backup import demand_own
 from starverse.store.database import home_url, open_database
 
 
@@ -25,6 +26,16 @@ def test_a_restore_says_that_the_other_server_must_be_stopped(
     offline.restore_home(tmp_path / "other", tmp_path / "x.tar", replace=False)
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith("Before you start a server here, stop the one it was saved from")
+    assert said[-1].endswith("starverse up --take-over")
+
+
+def test_a_home_restored_in_its_own_place_is_nobodys_copy(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    offline.backup_home(home, tmp_path / "x.tar", force=False)
+    offline.restore_home(home, tmp_path / "x.tar", replace=True)
+    assert "--take-over" not in capsys.readouterr().out
+    demand_own(home, take_over=False)
 
 
 def test_a_new_operator_token_stands_alone_on_stdout_and_what_to_do_with_it_beside_it(

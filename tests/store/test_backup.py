@@ -18,7 +18,7 @@ from starverse.control.ports import Taken
 from starverse.model import events as ev
 from starverse.model import requests as rq
 from starverse.model.errors import BadInput, JournalDamaged, NotFound, Refused
-from starverse.store.backup import backup, lock_home, restore
+from starverse.store.backup import backup, demand_own, lock_home, restore
 from starverse.store.database import home_url, open_database
 from starverse.store.journal import SqlJournal
 from starverse.store.requests import Requests
@@ -96,7 +96,7 @@ def test_a_backup_taken_while_the_server_writes_is_restored_and_goes_on(home: Pa
     rows = restore(other, file)
     assert 40 <= rows < journal.verify()
     assert rows % 2 == 0, "an instant was saved in part"
-    assert names_in(other) == KEPT | {"lock"}
+    assert names_in(other) == KEPT | {"lock", "restored"}
     assert (other / "jobs/j1/output/latest").read_text() == "weights"
     assert (other / "jobs/j1/output/passwords").readlink() == Path("/etc/passwd")
     assert stat.S_IMODE((other / "jobs/j1/output/model.pt").stat().st_mode) == 0o640
@@ -138,6 +138,17 @@ def test_a_home_that_is_used_is_left_alone_unless_told(home: Path, saved: Path) 
     assert restore(home, saved, replace=True) == 1
     assert {path.name for path in home.glob("before*")} == {"before-restore-1", "before-restore-2"}
     assert not (home / "before-restore-2/before-restore-1").exists()
+
+
+def test_a_copy_is_not_started_until_told_that_the_original_is_stopped(saved: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    restore(other, saved)
+    for _ in range(2):
+        with pytest.raises(Refused, match=r"whose server may still run.*starverse up --take-over"):
+            demand_own(other, take_over=False)
+    demand_own(other, take_over=True)
+    demand_own(other, take_over=False)  # told once
+    assert not (other / "origin").exists()
 
 
 def test_a_running_server_is_not_restored_over(home: Path, saved: Path, tmp_path: Path) -> None:

@@ -5,13 +5,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 from starverse.faces.client import Client
 from starverse.model.errors import Refused, StarverseError
 
 READY_WITHIN_S = 60.0
+"""Counted from the last line it said: one that compiles says how far it is."""
+
 STOP_WITHIN_S = 20.0
 LOOK_EVERY_S = 0.02
 LOG_BYTES_MAX = 1 << 20
@@ -29,8 +32,8 @@ class ServerProcess:
         self._arguments = list(arguments)
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> float:
-        """Start it and wait until it answers; the seconds that took.
+    def start(self, hear: Callable[[str], None] = lambda line: None) -> float:
+        """Start it and wait until it answers; the seconds that took. `hear` is told each line it says.
 
         Raises Refused with its last words if it does not come up.
         """
@@ -48,20 +51,25 @@ class ServerProcess:
                 stderr=out,
                 start_new_session=True,
             )
-        with Client(self._api) as client:
+        spoke, words = began, "The server ended without a word."
+        with Client(self._api) as client, log.open("rb") as said:
+            said.seek(position)
             while True:
-                if self._process.poll() is not None:
-                    with log.open("rb") as said:
-                        said.seek(position)
-                        words = said.read().decode(errors="replace").strip()
-                    raise Refused(words.splitlines()[-1] if words else "The server ended without a word.")
+                has_ended = self._process.poll() is not None
+                for line in _whole_lines(said):
+                    spoke, words = time.monotonic(), line or words
+                    hear(line)
+                if has_ended:
+                    raise Refused(said.read().decode(errors="replace").strip() or words)
                 try:
                     if client.health().ready:
                         return time.monotonic() - began
                 except StarverseError:
                     pass
-                if time.monotonic() - began > READY_WITHIN_S:
-                    raise Refused(f"The server is not ready after {READY_WITHIN_S:.0f} s.", f"See {log}.")
+                if time.monotonic() - spoke > READY_WITHIN_S:
+                    raise Refused(
+                        f"The server is not ready and said nothing for {READY_WITHIN_S:.0f} s.", f"See {log}."
+                    )
                 time.sleep(LOOK_EVERY_S)
 
     def kill(self) -> int:
@@ -95,3 +103,12 @@ class ServerProcess:
         """Wait until it ends by itself."""
         if self._process is not None:
             self._process.wait()
+
+
+def _whole_lines(said: IO[bytes]) -> Iterator[str]:
+    """The lines that are there now; one that is not at its end yet is left for later."""
+    while line := said.readline():
+        if not line.endswith(b"\n"):
+            said.seek(-len(line), os.SEEK_CUR)
+            return
+        yield line.decode(errors="replace").strip()

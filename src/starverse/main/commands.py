@@ -56,11 +56,23 @@ def up(
         int | None,
         typer.Option(help="Offer so many processor slots instead of the cards found.", min=1, max=4096),
     ] = None,
+    take_over: Annotated[
+        bool,
+        typer.Option("--take-over", help="After `restore`: the server that was saved is stopped for good."),
+    ] = False,
 ) -> None:
     """Start a server here and serve until Ctrl-C; running jobs go on without it while their lease lasts."""
     from starverse.main.up import serve
 
-    serve(home, host=host, port=port, console_port=console_port, console=console, cards=cards)
+    serve(
+        home,
+        host=host,
+        port=port,
+        console_port=console_port,
+        console=console,
+        cards=cards,
+        take_over=take_over,
+    )
 
 
 def demo(

@@ -10,15 +10,15 @@ from starverse.main.settings import Settings, home_of, read_settings
 from starverse.model.errors import NotFound, Refused
 from starverse.service import accounts
 from starverse.service.platform import Platform, T
-from starverse.store.backup import backup, restore
+from starverse.store.backup import RESTORED_FILE, backup, restore
 from starverse.store.blobs import Blobs
 from starverse.store.database import DATABASE_FILE, home_url, open_database
 from starverse.store.journal import SqlJournal
 from starverse.store.requests import Requests
 
 BEFORE_THE_START = (
-    "Before you start a server here, stop the one it was saved from, if that still runs: "
-    "else both would run the same jobs and charge for them."
+    "Before you start a server here, stop the one it was saved from, if that still runs: else both would run "
+    "the same jobs and charge for them. Then: starverse up --take-over"
 )
 HOW_TO_SIGN_IN = (
     "Whoever has this token operates the server; it is shown this once. Paste it into "
@@ -48,7 +48,11 @@ def _refuse(question: Callable[[State], T], /) -> T:
 def backup_home(given: Path | None, file: Path, *, force: bool) -> None:
     """`starverse backup`."""
     home, settings = _existing(given)
-    size = backup(home, open_database(settings.database or home_url(home)), file, force=force)
+    database = open_database(settings.database or home_url(home))
+    try:
+        size = backup(home, database, file, force=force)
+    finally:
+        database.dispose()
     print(f"Saved {home} to {file} ({size:,} bytes).")
 
 
@@ -57,7 +61,8 @@ def restore_home(given: Path | None, file: Path, *, replace: bool) -> None:
     home = home_of(given)
     rows = restore(home, file, replace=replace)
     print(f"Restored {home} from {file}; all {rows:,} rows of its journal are sound.")
-    print(BEFORE_THE_START)
+    if (home / RESTORED_FILE).exists():
+        print(BEFORE_THE_START)
 
 
 def verify_journal(given: Path | None) -> None:

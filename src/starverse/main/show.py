@@ -12,6 +12,7 @@ from starverse.faces.process import ServerProcess
 from starverse.main.offline import offline_platform
 from starverse.main.port import demand_free
 from starverse.main.settings import Settings, home_of, read_settings
+from starverse.main.warming import COMPILING
 from starverse.model.units import HOUR_MS
 from starverse.service import access, accounts
 
@@ -41,7 +42,7 @@ def show(
     console = Console(highlight=False)
     server = ServerProcess(home, api, ["--port", str(port), "--console-port", str(console_port)])
     try:
-        ready_s = server.start()
+        ready_s = _start(server, console)
         console.print(
             f"Server ready in {ready_s:.1f} s: console {console_url}, API {api}/docs", soft_wrap=True
         )
@@ -59,6 +60,19 @@ def show(
     finally:
         with contextlib.suppress(KeyboardInterrupt):
             server.stop()
+
+
+def _start(server: ServerProcess, console: Console) -> float:
+    """Start it; while it compiles, say how far it is."""
+    with console.status("Starting the server") as status:
+
+        def hear(line: str) -> None:
+            if line.startswith(COMPILING):
+                status.update(line)
+                if not console.is_terminal:
+                    console.print(line, soft_wrap=True)
+
+        return server.start(hear)
 
 
 @contextlib.contextmanager

@@ -16,7 +16,7 @@ from starverse.main.port import await_free, demand_free
 from starverse.main.server import Server, build, start_console
 from starverse.main.settings import Settings, check, home_of, read_settings
 from starverse.service import accounts
-from starverse.store.backup import lock_home
+from starverse.store.backup import demand_own, lock_home
 
 SHUTDOWN_S = 3
 CONSOLE_PORT_WAIT_S = 3.0
@@ -31,6 +31,7 @@ def serve(
     console_port: int | None,
     console: bool,
     cards: int | None,
+    take_over: bool = False,
 ) -> None:
     """Serve until SIGINT or SIGTERM. Options win over the settings file."""
     home = home_of(home)
@@ -41,6 +42,7 @@ def serve(
     check(settings, "The options")
     os.umask(0o077)
     with lock_home(home):
+        demand_own(home, take_over=take_over)
         demand_free(settings.host, settings.port, "--port")
         if settings.console:
             await_free(settings.host, settings.console_port, "--console-port", CONSOLE_PORT_WAIT_S)

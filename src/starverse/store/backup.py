@@ -1,6 +1,7 @@
 """Saves a server's home into one file while it runs, and brings it back."""
 
 import fcntl
+import io
 import os
 import shutil
 import sqlite3
@@ -18,6 +19,11 @@ from starverse.store.database import DATABASE_FILE, home_url, is_sqlite, open_da
 from starverse.store.journal import SqlJournal
 
 LOCK_FILE = "lock"
+ORIGIN_FILE = "origin"
+"""In a backup: the machine and the home that it was saved from."""
+
+RESTORED_FILE = "restored"
+"""In a home that was restored from another's backup, until somebody says that the other is stopped."""
 
 NOT_KEPT = frozenset({LOCK_FILE, "cache", "tmp", "console"})
 """What of a home belongs to this machine and this moment only; `console` holds the tokens of those who are
@@ -43,6 +49,24 @@ def lock_home(home: Path) -> Iterator[None]:
         except BlockingIOError:
             raise Refused(f"A Starverse server is running in {home}.", "Stop it first.") from None
         yield
+
+
+def demand_own(home: Path, *, take_over: bool) -> None:
+    """Refuse a home that is another's copy, until told that the other server is stopped for good: both would
+    run the same jobs and charge for them."""
+    mark = home / RESTORED_FILE
+    if mark.exists() and not take_over:
+        raise Refused(
+            f"{home} was restored from a backup of {mark.read_text().strip()}, whose server may still run: "
+            "both would run the same jobs and charge for them.",
+            "Once that one is stopped for good: starverse up --take-over",
+        )
+    mark.unlink(missing_ok=True)
+
+
+def _origin(home: Path) -> str:
+    """A home by its machine and its place there."""
+    return f"{home.resolve()} on {os.uname().nodename}"
 
 
 # -- out --------------------------------------------------------------------------------------------------
@@ -76,6 +100,7 @@ def backup(home: Path, engine: Engine, file: Path, *, force: bool = False) -> in
         with _private(part) as out:
             with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:
                 _add(archive, copy, DATABASE_FILE)
+                _add_text(archive, ORIGIN_FILE, _origin(home))
                 _add_home(archive, home, database)
             out.flush()
             os.fsync(out.fileno())
@@ -138,6 +163,12 @@ def _add(archive: tarfile.TarFile, path: Path, name: str) -> None:
         archive.addfile(info, _Padded(file) if info.isreg() else None)  # type: ignore[arg-type]
 
 
+def _add_text(archive: tarfile.TarFile, name: str, text: str) -> None:
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = len(text.encode()), 0o600
+    archive.addfile(info, io.BytesIO(text.encode()))
+
+
 class _Padded:
     """A file that a job may be cutting short while it is read: what is missing is zeros."""
 
@@ -187,6 +218,7 @@ def _restore(home: Path, file: Path, replace: bool) -> int:
         try:
             _unpack(file, coming)
             rows = _verified(coming)
+            _mark(home, coming)
         except BaseException:
             _remove(coming)
             raise
@@ -226,6 +258,18 @@ def _check(member: tarfile.TarInfo, coming: Path) -> None:
         raise BadInput(f"{member.name} in the backup leads out of it.", _OURS)
     if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
         raise BadInput(f"{member.name} in the backup is no file.", _OURS)
+
+
+def _mark(home: Path, coming: Path) -> None:
+    """Note whose copy this is. Of a home that is restored in its own place nobody else can be running: we
+    hold its lock."""
+    origin = coming / ORIGIN_FILE
+    is_told = origin.is_file() and not origin.is_symlink()
+    of = origin.read_text() if is_told else "a home that an older version saved"
+    origin.unlink(missing_ok=True)
+    (coming / RESTORED_FILE).unlink(missing_ok=True)
+    if of != _origin(home):
+        (coming / RESTORED_FILE).write_text(f"{of}\n")
 
 
 def _verified(coming: Path) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
-from sqlalchemy import Connection, case, func, select
+from sqlalchemy import Connection, bindparam, case, func, select
 
 from starverse.model.allocation import Share
 from starverse.model.errors import BadInput
@@ -14,6 +14,8 @@ from starverse.money.ledger import HELD, WALLET
 from starverse.store.schema import balances, jobs, ledger, prices, runs
 
 LIMIT_MAX = 500
+
+_BY_NAME = select(jobs).where(jobs.c.job == bindparam("name"))  # built once: most requests ask this
 
 T = TypeVar("T")
 
@@ -133,7 +135,7 @@ def jobs_page(
 
 def job_row(connection: Connection, job: str) -> JobRow | None:
     """The job, None when there never was one."""
-    found = connection.execute(select(jobs).where(jobs.c.job == job)).first()
+    found = connection.execute(_BY_NAME, {"name": job}).first()
     return None if found is None else _job(found)
 
 

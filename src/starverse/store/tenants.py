@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Insert, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Insert, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from starverse.model.errors import Conflict, NotFound
@@ -24,6 +24,14 @@ class Tenant(NamedTuple):
     name: str
     unix_id: int
     created_ms: int
+
+
+_PROJECTS_OF = (  # built once: every request of the API asks this
+    select(projects.c.project, projects.c.tenant, projects.c.name, members.c.role)
+    .join(members, members.c.project == projects.c.project)
+    .where(members.c.user == bindparam("person"))
+    .order_by(projects.c.created_ms, projects.c.project)
+)
 
 
 class Project(NamedTuple):
@@ -135,13 +143,7 @@ def role_of(connection: Connection, user: str, project: str) -> Role | None:
 
 def projects_of(connection: Connection, user: str) -> list[Project]:
     """The projects a person is in, the oldest first."""
-    found = (
-        select(projects.c.project, projects.c.tenant, projects.c.name, members.c.role)
-        .join(members, members.c.project == projects.c.project)
-        .where(members.c.user == user)
-        .order_by(projects.c.created_ms, projects.c.project)
-    )
-    return [Project(*row) for row in connection.execute(found)]
+    return [Project(*row) for row in connection.execute(_PROJECTS_OF, {"person": user})]
 
 
 def members_of(connection: Connection, project: str) -> list[Member]:

@@ -58,8 +58,9 @@ def build(platform: Platform) -> FastAPI:
     app.state.platform = platform
     app.state.pulse = pulse
     app.state.counts = counts
-    # a stream and the job's own routes begin alike: live first
-    for part in (health, accounts, cluster, snapshots, live, jobs, money):
+    # a stream and the job's own routes begin alike: live first; routes are tried in order, and a job is what
+    # is asked for most
+    for part in (live, jobs, health, accounts, cluster, snapshots, money):
         app.include_router(part.router)
     problems.install(app)
     document.install(app)

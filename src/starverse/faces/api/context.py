@@ -2,7 +2,8 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Header, Query, Request
+import msgspec
+from fastapi import Depends, Header, Query, Request, Response
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from starverse.service import access
@@ -49,3 +50,9 @@ Key = Annotated[
         description="The same key with the same body is the same submission, for a week.",
     ),
 ]
+
+
+def answered(answer: object) -> Response:
+    """An answer that is right as it is, being one of ours: FastAPI would check it against its own type, on
+    another thread, which costs as much as all the rest of a read."""
+    return Response(msgspec.json.encode(answer), media_type="application/json")

@@ -2,11 +2,11 @@
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
 from starverse.faces.api.bodies import Fault, JobBody
-from starverse.faces.api.context import At, Caller, CursorQuery, Key, LimitQuery
+from starverse.faces.api.context import At, Caller, CursorQuery, Key, LimitQuery, answered
 from starverse.faces.schemas import Job, LogPart, Metric, Moment, OutputFile, Page, Preview, Run, Why
 from starverse.model.job import Phase
 from starverse.service import jobs, operations, outputs, submitting
@@ -47,10 +47,10 @@ def list_jobs(
     return jobs.list_jobs(at, caller, project, phase, cursor, limit, everyone, array, fold)
 
 
-@router.get("/jobs/{job}")
-def show(at: At, caller: Caller, job: JobId) -> Job:
+@router.get("/jobs/{job}", response_model=Job)
+def show(at: At, caller: Caller, job: JobId) -> Response:
     """One job with its progress."""
-    return jobs.show(at, caller, job)
+    return answered(jobs.show(at, caller, job))
 
 
 @router.post("/jobs/{job}/stop")
