@@ -8,11 +8,12 @@ import numpy as np
 from starverse.model.events import Promised
 from starverse.scheduler import kernels as k
 from starverse.scheduler import later, parts
-from starverse.scheduler.calendar import Slot, earliest
+from starverse.scheduler.calendar import Slot, earliest, instead
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Line, Request, whose
 from starverse.scheduler.lot import Lot
 from starverse.scheduler.owed import Turn
+from starverse.scheduler.placement import ANYWHERE
 from starverse.scheduler.space import Space
 from starverse.scheduler.view import Promise, View
 
@@ -211,7 +212,24 @@ class Book:
             if promise.job in self.settled or (self.pushed and self.pushed[0] == number):
                 continue
             self.drop(promise)
-            self._promise(promise.job, number)
+            if not self._exchange(promise):
+                self._promise(promise.job, number)
+
+    def _exchange(self, promise: Promise) -> bool:
+        """Promise other cards for those that are gone, for the same time, if nobody has to move aside: else
+        all behind it would have to."""
+        request = self.line.requests[self.line.stands[promise.job].number]
+        limits = self.view.limits
+        if promise.lot is None or promise.at_ms <= self.now_ms or request.part:
+            return False
+        if request.rule != ANYWHERE or request.need or limits.binds(request):
+            return False
+        self.settle()
+        slot = instead(self.space, request, Slot(promise.at_ms, promise.lot))
+        if slot is None:
+            return False
+        self.claim(promise.job, promise.whose, request, slot)
+        return True
 
     # -- undoing ------------------------------------------------------------------------------------------
 

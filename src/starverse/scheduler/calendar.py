@@ -6,6 +6,7 @@ import numpy as np
 
 from starverse.scheduler import kernels as k
 from starverse.scheduler import later
+from starverse.scheduler.bookings import lowest
 from starverse.scheduler.kernels import Ints
 from starverse.scheduler.line import Request
 from starverse.scheduler.lot import Lot
@@ -47,6 +48,31 @@ def earliest(space: Space, request: Request, from_ms: int, below: int) -> Slot |
     ends = space.slot[k.TO, : space.size][space.slot[k.WHOSE, : space.size] != 0]
     rest = np.concatenate([times, space.card[k.ENDS, : space.size].ravel(), ends])
     return _first(space, request, np.unique(rest[rest > at_ms]), below)
+
+
+def instead(space: Space, request: Request, slot: Slot) -> Slot | None:
+    """The same start with other cards for those of a claim that are not free any more, if there are some that
+    nobody has a claim on in that time."""
+    free = np.empty(space.size, np.int64)
+    later.free_in(space.node, space.card, space.slot, slot.at_ms, slot.at_ms + request.length_ms, free)
+    nodes, masks = slot.lot.nodes, slot.lot.masks
+    keeps = masks & ~free[nodes] == 0
+    nodes, masks = nodes[keeps], masks[keeps]
+    missing = request.least - int((np.bitwise_count(masks) // request.member).sum())
+    if missing <= 0:
+        return slot
+    room = np.bitwise_count(free).astype(np.int64) // request.member
+    room[nodes] = 0
+    if int(room.sum()) < missing:
+        return None
+    chosen = place(space, room, missing, request)
+    if chosen is None:
+        return None
+    cards = zip(free[chosen.nodes].tolist(), (chosen.members * request.member).tolist(), strict=True)
+    nodes = np.concatenate([nodes, chosen.nodes])
+    masks = np.concatenate([masks, np.array([lowest(mask, count) for mask, count in cards], np.int64)])
+    order = nodes.argsort()
+    return Slot(slot.at_ms, Lot(nodes[order], masks[order]))
 
 
 def _first(space: Space, request: Request, times: Ints, below: int) -> Slot | None:

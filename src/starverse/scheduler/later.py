@@ -171,6 +171,23 @@ def _busy_before(node: Ints, card: Ints, slot: Ints, n: int, c: int, at_ms: int)
 
 
 @njit(cache=True)
+def free_in(node: Ints, card: Ints, slot: Ints, from_ms: int, to_ms: int, out: Ints) -> None:
+    """The cards of each node that are free from one moment to another, all claims minded, as bit sets."""
+    for n in range(out.size):
+        free = node[HEALTHY, n] if node[OPEN, n] else 0
+        used = node[USED, n]
+        for c in range(card.shape[2]):
+            if used >> c & 1 and card[ENDS, n, c] > from_ms:
+                free &= ~(1 << c)
+        for k in range(slot.shape[2]):
+            if not slot[WHOSE, n, k]:
+                break
+            if slot[FROM, n, k] < to_ms and from_ms < slot[TO, n, k]:
+                free &= ~slot[MASK, n, k]
+        out[n] = free
+
+
+@njit(cache=True)
 def members_before(node: Ints, card: Ints, size: int, member: int, at_ms: int) -> int:
     """How many members could start before then if no promise stood in the way."""
     count = 0
