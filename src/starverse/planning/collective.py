@@ -14,6 +14,7 @@ from starverse.physics.fabric.network import NO_LINKS, Flags, Network
 from starverse.physics.fabric.steps import AS_FLOWS
 from starverse.physics.fabric.topology import Nodes, Topology, latencies_ns
 from starverse.physics.fabric.traffic import WELL, Conditions, collective
+from starverse.planning.bounds import bounded
 
 EQUATIONS = {
     "ring": "steps × (way + part / rate), part = bytes / cards",
@@ -72,6 +73,7 @@ def plan_collective(
         raise BadInput(f"There is no collective '{kind}'.", _nearest(kind, tuple(AS_FLOWS)))
     if bytes_ <= 0:
         raise BadInput(f"A collective of {bytes_:g} bytes does nothing.", "Give 1 byte or more.")
+    bounded(0, 1e18, bytes=bytes_)
     ranks = _ranks(topology, cards)
     dead = _dead(topology.network, failed)
     if dead.any():
