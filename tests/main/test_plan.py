@@ -76,3 +76,38 @@ def test_a_model_is_laid_out_and_one_too_large_says_what_is_full(capsys: pytest.
     assert answer["days"] == pytest.approx(15e12 / answer["tokens_per_s"] / 86_400)
     said = asked(capsys, "train", "--parameters", "5e12", "--cards", "8", "--batch", "8")
     assert "The fullest card needs" in said
+
+
+def test_a_cluster_is_asked_by_its_preset_or_its_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "ours.toml"
+    file.write_text('[levels]\nnode = 8\n[network]\nkind = "torus"\nof = "node"\nsize = [4, 2]\n')
+    answer = json.loads(asked(capsys, "collective", "--cluster", str(file), "--json"))
+    assert answer["cards"] == 64
+    trained = json.loads(
+        asked(capsys, "train", "--cluster", str(file), "--parameters", "7e9", "--batch", "64", "--json")
+    )
+    assert trained["cards"] <= 64
+    assert "Did you mean `xiamen-30k`" in refused(capsys, "collective", "--cluster", "xiamen")
+    assert "--link-gbps" in refused(capsys, "collective", "--cluster", str(file), "--link-gbps", "400")
+    assert "--card" in refused(capsys, "train", "--cluster", "frontier")
+
+
+def test_a_solved_placement_is_asked_about(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    case, solved = tmp_path / "case.toml", tmp_path / "solved.json"
+    case.write_text(
+        '[cluster]\nlevels = ["rack"]\ntorus = {level = "rack", size = [2, 2]}\n'
+        'nodes = [{name = "x[0-1]y[0-1]-n[1-2]", place = "rack-{1}{2}", at = ["{1}", "{2}"], cards = 8}]\n'
+        '[[jobs]]\nname = "one"\ncards = 32\nmember = 8\n[[jobs]]\nname = "two"\ncards = 24\nmember = 8\n'
+        '[[at]]\ntime = "1s"\n'
+    )
+    with pytest.raises(SystemExit) as end:
+        build()(["solve", str(case), "--json", str(solved)])
+    assert not end.value.code
+    capsys.readouterr()
+    words = ("collective", "torus:2x2/16", "--node-cards", "8", "--placement", str(solved), "--json")
+    alone = json.loads(asked(capsys, *words, "--job", "two"))
+    assert alone["cards"] == 24
+    assert json.loads(asked(capsys, *words, "--job", "two", "--beside"))["time_s"] >= alone["time_s"]
+    assert "Name one with --job" in refused(capsys, *words[:-1])

@@ -5,7 +5,8 @@ import pytest
 
 from starverse.model.errors import BadInput
 from starverse.physics.fabric.traffic import Conditions
-from starverse.planning.collective import plan_collective, topology_of
+from starverse.planning.collective import plan_collective
+from starverse.planning.network import topology_of
 
 GIB = 1 << 30
 

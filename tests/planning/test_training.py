@@ -10,7 +10,7 @@ from starverse.physics.training.memory import memory
 from starverse.physics.training.published import software
 from starverse.physics.training.step import step
 from starverse.physics.training.transformer import Transformer, of_size
-from starverse.planning.collective import topology_of
+from starverse.planning.network import topology_of
 from starverse.planning.training import best_layout, layouts, train, train_on
 
 CORE = software("megatron-core")

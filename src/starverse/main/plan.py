@@ -23,21 +23,18 @@ _ABOUT = ("equation", "source", "boundary", "notes", "assumed")
 
 _MICRO_YUAN = "_micro_yuan"
 
-GBPS = 125_000_000.0
-"""A gigabit a second, in bytes."""
-
 
 def site(spec: Path | None, weather: Path | None, plot: Path | None, *, json: bool) -> None:
     """Print a site's year, and draw it."""
     form = _form(plot) if plot else "png"
-    asked = parse_site(_text(spec, "utf-8"), str(spec)) if spec else Site()
+    asked = parse_site(text_of(spec, "utf-8"), str(spec)) if spec else Site()
     year = _weather(weather)
     answer = plan_site(asked, year)
     if plot:
         from starverse.planning.site_picture import site_picture
 
         plot.write_bytes(site_picture(answer, site_year(asked, year), form))
-    _print(answer, json=json)
+    show_answer(answer, json=json)
 
 
 def cooling(
@@ -51,7 +48,7 @@ def cooling(
     json: bool,
 ) -> None:
     """Print how hot a card gets."""
-    _print(plan_cooling(kind, power_w, inlet_c, flow_l_per_min, coolant, limit_c=limit_c), json=json)
+    show_answer(plan_cooling(kind, power_w, inlet_c, flow_l_per_min, coolant, limit_c=limit_c), json=json)
 
 
 def faults(
@@ -65,7 +62,7 @@ def faults(
     json: bool,
 ) -> None:
     """Print how often a fleet stops."""
-    _print(plan_faults(fleet, cards, days, temperature_c, age_years, shared), json=json)
+    show_answer(plan_faults(fleet, cards, days, temperature_c, age_years, shared), json=json)
 
 
 def checkpoint(
@@ -87,7 +84,7 @@ def checkpoint(
         stops_per_hour=stops_per_hour,
         asynchronous=asynchronous,
     )
-    _print(answer, json=json)
+    show_answer(answer, json=json)
 
 
 def _form(plot: Path) -> Literal["png", "svg"]:
@@ -99,10 +96,11 @@ def _form(plot: Path) -> Literal["png", "svg"]:
 
 
 def _weather(file: Path | None) -> Weather:
-    return read_epw(_text(file, "latin-1").splitlines(), str(file)) if file else synthetic_year(XIAMEN)
+    return read_epw(text_of(file, "latin-1").splitlines(), str(file)) if file else synthetic_year(XIAMEN)
 
 
-def _text(file: Path, encoding: str) -> str:
+def text_of(file: Path, encoding: str = "utf-8") -> str:
+    """What a file says."""
     try:
         return file.read_text(encoding)
     except OSError as wrong:
@@ -111,89 +109,8 @@ def _text(file: Path, encoding: str) -> str:
         raise BadInput(f"{file} is no text.", "Save it as UTF-8.") from None
 
 
-def collective(
-    topology: str,
-    kind: str,
-    megabytes: float,
-    cards: int,
-    algorithm: str,
-    failed: list[str],
-    node_cards: int,
-    link_gbps: float,
-    loss: float,
-    recovery: str,
-    *,
-    json: bool,
-) -> None:
-    """Print how long a collective takes."""
-    from starverse.physics.fabric.traffic import Conditions
-    from starverse.planning.collective import plan_collective, topology_of
-
-    network = topology_of(topology, link_gbps * GBPS, node_cards=node_cards)
-    conditions = Conditions(loss_share=loss, recovery=recovery)
-    found = plan_collective(network, kind, megabytes * 1e6, cards, algorithm, failed, conditions)
-    timing = found.timing
-    answer = {
-        "kind": timing.kind,
-        "cards": timing.cards,
-        "bytes": timing.bytes_,
-        "algorithm": found.algorithm,
-        "time_s": timing.time_s,
-        "alone_s": found.alone_s,
-        "algorithm_bytes_per_s": timing.algorithm_bytes_per_s,
-        "bus_bytes_per_s": timing.bus_bytes_per_s,
-        "efficiency_share": timing.efficiency_share,
-        "bottleneck": timing.bottleneck,
-        "hops_mean": found.hops_mean,
-        "hops_most": found.hops_most,
-        "bisection_bytes_per_s": found.bisection_bytes_per_s,
-        "equation": found.equation,
-        "source": found.source,
-    }
-    _print(answer, json=json)
-
-
-def train(
-    parameters: float,
-    cards: int,
-    batch: int,
-    sequence: int,
-    card: str,
-    stack: str,
-    tokens: float,
-    *,
-    json: bool,
-) -> None:
-    """Print the best layout of a model, and how long it trains."""
-    from starverse.physics.training.layout import CARDS
-    from starverse.physics.training.published import software
-    from starverse.physics.training.transformer import of_size
-    from starverse.planning.training import SOURCE, best_layout
-
-    if card not in CARDS:
-        raise BadInput(f"There is no card '{card}'.", f"Say {', '.join(CARDS)}.")
-    found = best_layout(of_size(parameters, sequence), cards, batch, CARDS[card], software(stack))
-    answer = {
-        "fits": found.fits,
-        "layout": found.layout,
-        "cards": found.layout.cards,
-        "step": found.step,
-        "step_s": found.step.time_s,
-        "mfu_share": found.step.mfu_share,
-        "tokens_per_s": found.tokens_per_s,
-        "days": found.days(tokens),
-        "memory_bytes": found.memory.total,
-        "memory": found.memory,
-        "layouts_tried": found.tried,
-        "too_large_by": found.full,
-        "equation": "step = matmul/share + memory + exposed traffic + bubble + optimiser + b",
-        "source": SOURCE,
-        "notes": tuple(filter(None, (found.why_not(), "days of steps, without stops"))),
-    }
-    _print(answer, json=json)
-
-
-def _print(answer: msgspec.Struct | dict[str, Any], *, json: bool) -> None:
+def show_answer(answer: msgspec.Struct | dict[str, Any], *, json: bool) -> None:
+    """Print an answer for people, or as JSON."""
     if json:
         print(msgspec.json.format(msgspec.json.encode(answer)).decode())
         return

@@ -96,24 +96,48 @@ def checkpoint(
     )  # fmt: skip
 
 
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="A cluster's .toml file, or the name of a preset such as xiamen-30k.", show_default=False
+    ),
+]
+
+
 def collective(
     topology: Annotated[
-        str,
-        typer.Argument(help="torus:32x32x30, hyperx:32x32x32, ethernet:512, clos:30720/64, rail:30720/64 …"),
-    ] = "torus:32x32x30",
+        str | None,
+        typer.Argument(
+            help="torus:32x32x30, hyperx:32x32x32, ethernet:512, clos:30720/64, rail:30720/64 …",
+            show_default="torus:32x32x30",
+        ),
+    ] = None,
+    cluster: Cluster = None,
     kind: Annotated[
         Literal["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast"],
         typer.Option(help="The collective."),
     ] = "all-reduce",
     megabytes: Annotated[float, typer.Option(help="Of each card's buffer, 10⁶ bytes.")] = 1073.741824,
     cards: Annotated[int, typer.Option(help="The first so many cards; 0 for all.", min=0)] = 0,
+    placement: Annotated[
+        str | None,
+        typer.Option(
+            help="Cards (0-63,128), nodes (node[0-7]), or what `solve --json` wrote.", show_default=False
+        ),
+    ] = None,
+    job: Annotated[
+        str | None, typer.Option(help="Whose placement, where a solved case has several.", show_default=False)
+    ] = None,
+    beside: Annotated[bool, typer.Option("--beside", help="The solved case's other jobs send, too.")] = False,
     algorithm: Annotated[str, typer.Option(help="By name; else the quickest.")] = "best",
     failed: Annotated[
         list[str] | None,
         typer.Option(help="A switch (`spine 3`) or cable (`leaf 0 -> spine 3`); again for more."),
     ] = None,
-    node_cards: Annotated[int, typer.Option(help="Cards behind one NVLink-class switch.", min=1)] = 1,
-    link_gbps: Annotated[float, typer.Option(help="Of each link, Gbit/s.")] = 800.0,
+    node_cards: Annotated[
+        int | None, typer.Option(help="Cards behind one NVLink-class switch.", min=1, show_default="1")
+    ] = None,
+    link_gbps: Annotated[float | None, typer.Option(help="Of each link, Gbit/s.", show_default="800")] = None,
     loss: Annotated[float, typer.Option(help="The share of packets lost.")] = 0.0,
     recovery: Annotated[
         Literal["go-back-n", "selective-repeat"], typer.Option(help="What is sent again after a loss.")
@@ -121,25 +145,32 @@ def collective(
     json: Json = False,
 ) -> None:
     """How long a collective takes on a network, and which link holds it up."""
-    from starverse.main import plan
+    from starverse.main import plan_network
 
-    plan.collective(
-        topology, kind, megabytes, cards, algorithm, failed or [], node_cards, link_gbps, loss, recovery,
-        json=json,
+    plan_network.collective(
+        topology, cluster, kind, megabytes, cards, placement, job, algorithm, failed or [], node_cards,
+        link_gbps, loss, recovery, beside=beside, json=json,
     )  # fmt: skip
 
 
 def train(
     parameters: Annotated[float, typer.Option(help="Of the dense model.")] = 405e9,
-    cards: Annotated[int, typer.Option(help="At most so many.", min=1)] = 16_384,
+    cluster: Cluster = None,
+    cards: Annotated[
+        int | None,
+        typer.Option(help="At most so many.", min=1, show_default="16384, or those of the cluster"),
+    ] = None,
     batch: Annotated[int, typer.Option(help="Sequences in a step.", min=1)] = 2_048,
     sequence: Annotated[int, typer.Option(help="Tokens in a sequence.", min=1)] = 8_192,
-    card: Annotated[str, typer.Option(help="a100, h100, h200 or b200.")] = "h100",
+    card: Annotated[
+        str | None,
+        typer.Option(help="a100, h100, h200 or b200.", show_default="h100, or that of the cluster"),
+    ] = None,
     stack: Annotated[str, typer.Option(help="Whose software's constants to take.")] = "llama-3",
     tokens: Annotated[float, typer.Option(help="To train on.")] = 15e12,
     json: Json = False,
 ) -> None:
     """The best layout of a model on so many cards, its step part by part, and the days it trains."""
-    from starverse.main import plan
+    from starverse.main import plan_network
 
-    plan.train(parameters, cards, batch, sequence, card, stack, tokens, json=json)
+    plan_network.train(parameters, cluster, cards, batch, sequence, card, stack, tokens, json=json)

@@ -14,6 +14,7 @@ from starverse.physics.checkpoints import (
 )
 from starverse.physics.faults.fleet import expected_stops
 from starverse.physics.faults.fleets import fleet_named
+from starverse.planning.bounds import bounded
 
 EQUATION = "τ_i = √(2 δ_i / λ_i); one level: Daly's √(2δM) (1 + ⅓√(δ/2M) + ⅑δ/2M) - δ"
 SOURCE = "Young, CACM 17 (1974); Daly, FGCS 22 (2006); Benoit et al., IEEE Trans. Computers 66 (2017)"
@@ -74,6 +75,13 @@ def plan_checkpoint(
             f"Memory that survives {memory_survives:g} of the stops is no share below one.",
             "Give `memory_survives` from 0 to below 1.",
         )
+    bounded(1, 1e6, cards=cards)
+    bounded(1, 1e16, parameters=parameters)
+    bounded(1, 1e18, volume_bytes_per_s=volume_bytes_per_s, card_bytes_per_s=card_bytes_per_s)
+    bounded(1, 1e18, memory_bytes_per_s=memory_bytes_per_s)
+    bounded(0, 1e6, stops_per_hour=stops_per_hour, restart_s=restart_s, memory_restart_s=memory_restart_s)
+    bounded(0, 1e6, least_interval_s=least_interval_s)
+    bounded(0.1, 1_000, bytes_per_parameter=bytes_per_parameter)
     hours = 24.0
     if stops_per_hour is None:
         stops_per_hour = expected_stops(fleet_named(fleet), cards, hours).total / hours

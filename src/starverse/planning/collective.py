@@ -9,16 +9,12 @@ import numpy as np
 from starverse.model.errors import BadInput
 from starverse.physics.fabric.bucket import torus_allreduce_s
 from starverse.physics.fabric.collectives import Timing, Wire, closed_form_s, torus_alltoall_s
-from starverse.physics.fabric.dragonfly import Dragonfly
 from starverse.physics.fabric.grid import Grid
 from starverse.physics.fabric.network import NO_LINKS, Flags, Network
 from starverse.physics.fabric.steps import AS_FLOWS
 from starverse.physics.fabric.topology import Nodes, Topology, latencies_ns
 from starverse.physics.fabric.traffic import WELL, Conditions, collective
-from starverse.physics.fabric.tree import FatTree, clos
-
-CARDS_MAX = 65_536
-"""A network beyond this is not laid out link by link."""
+from starverse.planning.bounds import bounded
 
 EQUATIONS = {
     "ring": "steps × (way + part / rate), part = bytes / cards",
@@ -36,8 +32,6 @@ SOURCES = {
     "bucket": "Chan et al., Concurrency and Computation 2007",
     "direct": "Bertsekas and Gallager, Data Networks, 6.5.2 (max-min fair rates)",
 }
-
-HEADS = ("torus", "hyperx", "ethernet", "clos", "rail", "dragonfly")
 
 
 @dataclass(frozen=True)
@@ -79,6 +73,7 @@ def plan_collective(
         raise BadInput(f"There is no collective '{kind}'.", _nearest(kind, tuple(AS_FLOWS)))
     if bytes_ <= 0:
         raise BadInput(f"A collective of {bytes_:g} bytes does nothing.", "Give 1 byte or more.")
+    bounded(0, 1e18, bytes=bytes_)
     ranks = _ranks(topology, cards)
     dead = _dead(topology.network, failed)
     if dead.any():
@@ -103,50 +98,6 @@ def plan_collective(
         message_most_ns=float(lag_ns.max()),
         bisection_bytes_per_s=topology.bisection_bytes_per_s(),
     )
-
-
-def topology_of(
-    words: str, link_bytes_per_s: float = 100e9, hop_ns: float = 500, node_cards: int = 1,
-    node_bytes_per_s: float = 450e9,
-) -> Topology:  # fmt: skip
-    """A network from a line of words; raises BadInput with the nearest that is known.
-
-    `torus:32x32x30`, `torus:10x15x5/40` with 40 cards at each place; `hyperx:32x32x32`;
-    `ethernet:512` (one switch); `clos:30720/64`, cards and ports a switch, `clos:30720/64/3` with leaves
-    oversubscribed 3 : 1, `clos:30720/64/1/2` with two leaves a card; `rail:30720/64`, the same by rails of
-    `node_cards`; `dragonfly:73/12/6/6`, groups, switches, cards and global cables each. With `node_cards`
-    above 1, nodes have an NVLink-class switch.
-    """
-    head, _, rest = words.partition(":")
-    if head not in HEADS:
-        raise BadInput(f"There is no network '{head}'.", _nearest(head, HEADS))
-    try:
-        outside = _outside(head, rest, link_bytes_per_s, hop_ns, node_cards)
-    except (ValueError, IndexError):
-        examples = "torus:32x32x30, ethernet:512, clos:30720/64, rail:30720/64 or dragonfly:73/12/6/6"
-        raise BadInput(f"'{words}' is not a network.", f"Write it like {examples}.") from None
-    if outside.cards > CARDS_MAX:
-        raise BadInput(f"{words} has {outside.cards:,} cards.", f"Give a network of at most {CARDS_MAX:,}.")
-    if node_cards > 1:
-        return Nodes(outside, node_cards, node_bytes_per_s, by_rail=head == "rail")
-    return outside
-
-
-def _outside(head: str, rest: str, speed: float, hop_ns: float, node_cards: int) -> Topology:
-    shape, *more = rest.split("/")
-    if head in {"torus", "hyperx"}:
-        dims = tuple(int(length) for length in shape.split("x"))
-        each = int(more[0]) if more else 1
-        return Grid(dims, head, each, link_bytes_per_s=speed, hop_ns=hop_ns)
-    if head == "dragonfly":
-        switches, cards_each, global_each = (int(number) for number in more)
-        return Dragonfly(int(shape), switches, cards_each, global_each, speed, speed, speed, hop_ns)
-    if head == "ethernet":
-        return FatTree((int(shape),), (1,), (speed,), hop_ns=hop_ns)
-    thinner = float(more[1]) if len(more) > 1 else 1.0
-    leaves = int(more[2]) if len(more) > 2 else 1
-    rails = node_cards if head == "rail" else 1
-    return clos(int(shape), int(more[0]), speed, thinner, rails, hop_ns, leaves)
 
 
 def _ranks(topology: Topology, cards: int | Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -196,7 +147,7 @@ def _tried(kind: str, algorithm: str, cards: int, node_cards: int, dims: Sequenc
 def _alone_s(
     topology: Topology, kind: str, algorithm: str, cards: int, bytes_: float, speed: float
 ) -> float | None:
-    wire = Wire(speed, topology.network.latency_ns.max())
+    wire = Wire(speed, float(topology.network.latency_ns.max()))
     if isinstance(topology, Grid) and topology.kind == "torus" and kind == "all-to-all":
         return torus_alltoall_s(topology.dims, bytes_, wire) if cards == topology.cards else None
     if algorithm == "bucket":

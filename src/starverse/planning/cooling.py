@@ -14,6 +14,7 @@ from starverse.physics.cooling.card import (
 )
 from starverse.physics.cooling.fluids import fluid_named, properties
 from starverse.physics.cooling.step import seconds_until
+from starverse.planning.bounds import bounded
 
 EQUATION = "T = Tin + P (R1 + R2) / (1 - a P (R1 + R2)); pump V Δp / η"
 SOURCES = {
@@ -72,6 +73,9 @@ def plan_cooling(
         raise BadInput(f"There is no cooling '{kind}'.", f"There is {', '.join(KINDS)}.")
     if not 0 < power_w < float("inf"):
         raise BadInput(f"A card of {power_w:g} W cannot be cooled.", "Give a finite `power_w` above zero.")
+    bounded(0, 1e5, power_w=power_w)
+    bounded(-50, 150, inlet_c=inlet_c)
+    bounded(0, 1_000, flow_l_per_min=flow_l_per_min, limit_c=limit_c)
     coolant = coolant or DEFAULT_COOLANT[kind]
     out_c: float | None = None
     pump_w = 0.0

@@ -6,6 +6,7 @@ from starverse.model.errors import BadInput
 from starverse.physics.faults.fleet import SHARED, expected_stops
 from starverse.physics.faults.fleets import fleet_named
 from starverse.physics.faults.hazard import thermal_share, total_hazard_per_h
+from starverse.planning.bounds import bounded
 
 EQUATION = (
     "stops = Σ_j cards x ∫h_j dt x exp[Ea/k (1/Tref - 1/T)]; h_j = λ_j, or (k/η)(t/η)^(k-1) where k ≠ 1"
@@ -61,6 +62,10 @@ def plan_faults(
         raise BadInput(f"Nothing happens in {days:g} days.", "Give `days` above zero.")
     if age_years < 0:
         raise BadInput(f"No card is {age_years:g} years old.", "Give `age_years` from zero.")
+    bounded(1, 1e6, cards=cards)
+    bounded(0, 36_600, days=days)
+    bounded(0, 100, age_years=age_years)
+    bounded(-50, 200, temperature_c=temperature_c)
     causes = fleet_named(fleet)
     reference = causes[0].reference_c
     celsius = reference if temperature_c is None else temperature_c

@@ -1,14 +1,12 @@
 """A site as a person writes it: one TOML file, each key with its unit, nothing unknown let through."""
 
-import tomllib
-from difflib import get_close_matches
 from math import isfinite
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Literal, get_origin, get_type_hints
 
-from msgspec import Struct, ValidationError, convert
-from msgspec.structs import fields
+from msgspec import Struct
 
 from starverse.model.errors import BadInput
+from starverse.model.written import as_struct, parsed
 
 Cooling = Literal["air", "cold-plate", "single-phase", "two-phase"]
 Rejection = Literal["dry", "hybrid", "tower"]
@@ -82,62 +80,16 @@ class Site(Struct, frozen=True):
     money: Money = Money()
 
 
-UNITS = ("_w", "_c", "_k", "_pa", "_yuan", "_yuan_per_kw", "_yuan_per_kwh", "_years", "_share")
-
-
 def parse_site(text: str, file: str = "the site file") -> Site:
-    """The site that a TOML text describes.
-
-    Raises BadInput with the key: for an unknown one, naming the nearest known; for one without its unit,
-    naming how it is written; for a value of the wrong kind or outside what is possible.
-    """
-    try:
-        given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as wrong:
-        raise BadInput(f"{file} is no TOML: {wrong}.", "Correct that line.") from None
-    _check_keys(given, Site, "", file)
-    try:
-        site = convert(given, Site)
-    except ValidationError as wrong:
-        what, _, where = str(wrong).partition(" - at ")
-        key = where.strip("`$.") or "it"
-        words = _words(key)
-        remedy = f"Give {' or '.join(words)}." if words else "Give that kind of value."
-        raise BadInput(f"{file}: `{key}`: {what[0].lower()}{what[1:]}.", remedy) from None
+    """The site that a TOML text describes. Raises BadInput, naming key and remedy."""
+    given = parsed(text, file)
+    site = as_struct(given, Site, file)
     _check_ranges(site, file)
     unused = {"supply_c", "rejection", "chiller"} & given.get("plant", {}).keys()
     if site.plant.kind == "air" and unused:
         key = min(unused)
         raise BadInput(f"{file}: `plant.{key}` does not apply to `kind` air.", f"Leave out `plant.{key}`.")
     return site
-
-
-def _check_keys(given: dict[str, Any], shape: type[Struct], path: str, file: str) -> None:
-    known = {field.name: field.type for field in fields(shape)}
-    for key, value in given.items():
-        name = f"{path}{key}"
-        if key not in known:
-            raise _unknown(key, name, path, list(known), file)
-        inner = known[key]
-        if isinstance(inner, type) and issubclass(inner, Struct) and isinstance(value, dict):
-            _check_keys(value, inner, f"{name}.", file)
-
-
-def _unknown(key: str, name: str, path: str, known: list[str], file: str) -> BadInput:
-    with_unit = [k for k in known if any(k == key + unit for unit in UNITS)]
-    if with_unit:
-        return BadInput(f"{file}: `{name}` has no unit.", f"Write `{path}{with_unit[0]}`.")
-    near = get_close_matches(key, known, 1, 0.5)
-    remedy = f"Did you mean `{path}{near[0]}`?" if near else f"Known are {', '.join(known)}."
-    return BadInput(f"{file}: there is no key `{name}`.", remedy)
-
-
-def _words(key: str) -> tuple[str, ...]:
-    """The words that a key of a part may have, if it takes words."""
-    part, _, name = key.partition(".")
-    table = getattr(Site(), part, None)
-    hint = get_type_hints(type(table)).get(name) if isinstance(table, Struct) else None
-    return get_args(hint) if get_origin(hint) is Literal else ()
 
 
 def _check_ranges(site: Site, file: str) -> None:

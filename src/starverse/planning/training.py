@@ -127,6 +127,24 @@ def best_layout(model: Transformer, cards: int, batch: int, card: Card, software
     return replace(train(model, chosen[1], card, software), tried=tried, full=full)
 
 
+def best_on(
+    model: Transformer, cards: int, batch: int, card: Card, software: Software, topology: Topology
+) -> Plan:
+    """The layout with the quickest step on the first cards of a network, of those searched.
+
+    Searched twice: with the card's own wire, then with what the first layout's rings left of it; the quicker
+    of both as they go on the network (`train_on`).
+    """
+    first = best_layout(model, cards, batch, card, software)
+    found = train_on(model, first.layout, card, software, topology)
+    if found.fits and found.card.network_bytes_per_s < card.network_bytes_per_s:
+        again = best_layout(model, cards, batch, found.card, software)
+        found = min(
+            found, train_on(model, again.layout, card, software, topology), key=lambda plan: plan.step.time_s
+        )
+    return replace(found, tried=first.tried, full=first.full)
+
+
 def layouts(model: Transformer, cards: int, batch: int, node_cards: int) -> Iterator[Layout]:
     """All layouts on at most so many cards that divide evenly; of those that differ in nothing, one."""
     tensors = [t for t in _powers(node_cards) if model.heads % t == 0]

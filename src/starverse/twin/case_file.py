@@ -21,21 +21,19 @@ from starverse.model.job import (
     Slice,
     member_of,
 )
+from starverse.model.names import NAMES_MAX, Pattern, shown
 from starverse.model.units import CARD, CARDS_MAX, HOUR_MS, YUAN, parse_cards
 from starverse.train.contract import EXIT_DONE
 from starverse.twin.case import Case, CaseJob, Expect
 from starverse.twin.case_limits import read_limits, read_reservations, read_tenants
 from starverse.twin.case_moments import AT_NOT_YET, Reader, arrays_and, read_expect, read_moments
 from starverse.twin.tables import (
-    NAMES_MAX,
-    Pattern,
     Table,
     counted,
     each_of,
     filled,
     nearest,
     one_of,
-    shown,
     whole,
 )
 from starverse.twin.world import Fate

@@ -7,6 +7,7 @@ from starverse.model import events as ev
 from starverse.model import requests as rq
 from starverse.model.errors import BadInput
 from starverse.model.job import Outcome
+from starverse.model.names import shown
 from starverse.model.units import YUAN
 from starverse.twin.case import CaseJob, Expect, Lies, Moment, Together
 from starverse.twin.case_limits import read_limits
@@ -17,7 +18,6 @@ from starverse.twin.tables import (
     moment_ms,
     names_in,
     one_of,
-    shown,
     texts,
     whole,
 )

@@ -4,19 +4,14 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from itertools import product
-from math import prod
 from typing import Any
 
 from starverse.model.errors import BadInput, StarverseError
+from starverse.model.names import Pattern, shown
 from starverse.model.units import DURATION_MAX_MS, SECOND_MS, parse_duration_ms
-
-NAMES_MAX = 20_000
-"""So many names at most come of one pattern."""
 
 TEXT_MAX = 500
 
-_RANGE = re.compile(r"\[(\d{1,6})-(\d{1,6})\]")
 _GROUP = re.compile(r"\{(\d)\}")
 
 
@@ -134,12 +129,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"There are: {listed}." if known else "There is nothing of that sort here."
 
 
-def shown(value: Any) -> str:
-    """What a person wrote, fit to stand in a sentence."""
-    text = "".join(c if c.isprintable() else " " for c in str(value)[:60])
-    return f"'{text}'"
-
-
 def whole(value: Any, where: str, low: int = 0, high: int = 10**12) -> int:
     """A whole number within bounds."""
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
@@ -192,27 +181,6 @@ def texts(value: Any, where: str) -> tuple[str, ...]:
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
         raise BadInput(f"{where}: {shown(value)} is no list of texts.", 'Write it like ["one", "two"].')
     return tuple(found)
-
-
-class Pattern:
-    """A name with ranges: `r[1-3]-n[01-18]` is 54 names; `groups` are the numbers in each, as written."""
-
-    def __init__(self, text: str, where: str) -> None:
-        ranges = [(found[1], found[2]) for found in _RANGE.finditer(text)]
-        spans = [range(int(low), int(high) + 1) for low, high in ranges]
-        if not all(spans) or prod(map(len, spans)) > NAMES_MAX:
-            raise BadInput(
-                f"{where}: {shown(text)} is no range, or more than {NAMES_MAX:,} names.",
-                "Write it like n[1-8], the smaller number first.",
-            )
-        widths = [len(low) if low.startswith("0") else 0 for low, _ in ranges]
-        form = _RANGE.sub("\0", text).split("\0")
-        self.names: list[str] = []
-        self.groups: list[tuple[str, ...]] = []
-        for numbers in product(*spans):
-            words = tuple(str(n).zfill(width) for n, width in zip(numbers, widths, strict=True))
-            self.names.append("".join(part + word for part, word in zip(form, (*words, ""), strict=True)))
-            self.groups.append(words)
 
 
 def counted(text: str, count: int) -> str:

@@ -243,3 +243,13 @@ def test_what_no_collective_is_made_of_is_refused() -> None:
     ):
         with pytest.raises(BadInput):
             steps(kind, algorithm, cards, 1.0, node_cards=4)
+
+
+def test_flows_of_other_jobs_go_on_until_ours_have_arrived() -> None:
+    """Two into one port: beside one that never ends, however small, ours has half of it all the while."""
+    tree = FatTree((4,), (1,), (1e9,))
+    routes = tree.route(np.array([0, 1]), np.array([2, 2]))
+    sizes = np.array([4e6, 4e3])
+    ends = lossless.finish_s(tree.network, routes, sizes, wire_s=0.0)
+    endless = lossless.finish_s(tree.network, routes, sizes, wire_s=0.0, endless=np.array([False, True]))
+    assert endless[0] == pytest.approx(2 * ends[0], rel=0.01)

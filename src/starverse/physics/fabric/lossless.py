@@ -4,7 +4,7 @@ import numpy as np
 from numba import njit
 
 from starverse.model.errors import BadInput
-from starverse.physics.fabric.network import Flags, Floats, Ints, Network, Routes
+from starverse.physics.fabric.network import NO_LINKS, Flags, Floats, Ints, Network, Routes
 
 MTU_BYTES = 4096
 ACK_BYTES = 64
@@ -14,18 +14,22 @@ PAUSE_ABOVE, RESUME_BELOW = 15, 12
 WIRE_S = 1e-6
 PACKETS_MAX = 4096
 SLOTS_MAX = 4_000_000
+FOREVER = 1 << 40
+"""Packets of a flow that goes on: more than there are slots."""
 
 
 def finish_s(
-    network: Network, routes: Routes, bytes_each: Floats, mtu_bytes: int = MTU_BYTES, wire_s: float = WIRE_S
-) -> Floats:
+    network: Network, routes: Routes, bytes_each: Floats, mtu_bytes: int = MTU_BYTES, wire_s: float = WIRE_S,
+    endless: Flags = NO_LINKS,
+) -> Floats:  # fmt: skip
     """When each flow has arrived, all starting at 0 at line rate: seconds, shape (flows,).
 
     RoCE with priority flow control (IEEE 802.1Qbb) and no other brake: a link sends first come, first
     served; a switch pauses an input from which more than 15 packets wait in it, until they are fewer than 12.
     So a flow whose own way is free waits behind one whose way is not, which max-min rates know nothing of.
     Time goes in slots of one packet on the fastest link; a pause takes a wire there and back to work. Nothing
-    in it is fitted. A flow of more than 4,096 packets is sent in as many larger ones.
+    in it is fitted. Flows that are `endless`, shape (flows,), go on until all others have arrived; theirs
+    is 0. A flow of more than 4,096 packets is sent in as many larger ones.
     """
     if (routes.share < 1).any():
         raise BadInput("A flow on a lossless network takes one path.", "Route without spread.")
@@ -39,6 +43,8 @@ def finish_s(
     delay = max(1, round(2 * wire_s / slot_s))
     packets = np.ceil(bytes_each / grain).astype(np.int64)
     used, link = np.unique(routes.link, return_inverse=True)
+    if endless.size:
+        packets[endless] = FOREVER
     slots = _slots(routes.first, link, network.bytes_per_s[used] / fastest, packets, delay)
     if (slots < 0).any():
         raise BadInput(
@@ -61,8 +67,14 @@ def _slots(first: Ints, link: Ints, speed: Floats, packets: Ints, delay: int) ->
     links = speed.size
     left, to_come = packets.copy(), packets.copy()
     turn, after = _starts(first, link, links)
-    arrived = np.where(first[1:] > first[:-1], -1, 0)
-    most = min(packets.sum(), links * (PAUSE_ABOVE + delay + 3)) + 1
+    arrived = np.where((first[1:] > first[:-1]) & (packets < FOREVER), -1, 0)
+    most = (
+        min(
+            packets.sum(),
+            links * (PAUSE_ABOVE + delay + 3),
+        )
+        + 1
+    )
     owner, hop, behind, unused = np.arange(most), np.arange(most), np.arange(most), np.arange(most)
     front, back, moving = np.full(links, -1), np.full(links, -1), np.full(links, -1)
     held, credit = np.zeros(links, np.int64), np.zeros(links)

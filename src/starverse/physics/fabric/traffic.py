@@ -21,9 +21,6 @@ FLOWS_MAX = 2_000_000
 
 GOLDEN = (5**0.5 - 1) / 2
 
-OTHERS_LAST = 4
-"""Where packets are followed one by one, flows of other jobs carry so many times more, to outlast a step."""
-
 
 class Conditions(NamedTuple):
     """What else is true of a network: all that is not said is well.
@@ -149,9 +146,9 @@ def _once_s(
     bytes_each = np.full(routes.flows, step.bytes_each)
     lag_s = routes.latency_ns(net) * 1e-9
     if conditions.head_of_line:
-        behind = np.full(every.flows, step.bytes_each * OTHERS_LAST)
-        behind[: routes.flows] = step.bytes_each
-        body_s = lossless.finish_s(net, every, behind, wire_s=0.0)[: routes.flows]
+        on = np.arange(every.flows) >= routes.flows
+        sizes = np.full(every.flows, step.bytes_each)
+        body_s = lossless.finish_s(net, every, sizes, wire_s=0.0, endless=on)[: routes.flows]
     elif step.times == 1 and not step.fill:
         body_s = flows.finish_s(net, routes, bytes_each, others) - lag_s
     else:
