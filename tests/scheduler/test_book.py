@@ -162,3 +162,19 @@ def test_one_behind_the_first_in_line_starts_when_its_own_cards_and_others_that_
     assert (scene.promised("first"), scene.promised("1")) == (90, 40)
     scene.at(35).end("c").decide()
     assert scene.starts.get("1") == 35
+
+
+def test_one_that_loses_a_promised_node_has_another_for_the_same_time_and_nobody_moves() -> None:
+    scene = Scene("aa bb cc dd", dict.fromkeys("abcd", 60))
+    scene.ask("wide", 4, member=2, minutes=90).ask("next", 2, member=2, minutes=90).decide()
+    wide, following = _promised_nodes(scene, "wide"), _promised_nodes(scene, "next")
+    scene.close(min(wide)).decide()
+    assert (scene.promised("wide"), scene.promised("next")) == (60, 60)
+    assert len(_promised_nodes(scene, "wide") & wide) == 1, "what is left of its cards it keeps"
+    assert _promised_nodes(scene, "next") == following
+
+
+def _promised_nodes(scene: Scene, job: str) -> set[str]:
+    lot = scene.state.view.promises[job].lot
+    assert lot, "it has a promise"
+    return {scene.state.spaces["cpu"].names[row] for row in lot.nodes.tolist()}
