@@ -237,14 +237,14 @@ class Cycle:
         if request.inside:
             return self._start_inside(job, number, tenant, most)
         until_ms = self.now_ms + request.length_ms
-        if self._start_beside(job, number, tenant, most):
-            return True
         total, room = self._room(number, request, request.below)
         if total < request.least:
             self.proven.lack[number] = request.least - total
             if request.shares:
                 self.proven.parted.add(number)
             return False
+        if self._start_beside(job, number, tenant, most):
+            return True
         want = min(most, total)
         if limits.cuts(request):
             seek = partial(self._seek, job, request)

@@ -1,6 +1,6 @@
 """Who comes next in each class of equal requests, while jobs of it start in one decision."""
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from heapq import heapify, heappop, heapreplace
 
 import numpy as np
@@ -28,6 +28,8 @@ class Heads:
         self._barred = barred
         self._heaps: dict[int, list[tuple[int, int, int]]] = {}
         """Of each class looked at, (key, order, tenant) of its tenants' next jobs."""
+        self._firsts: dict[int, tuple[int, int, int]] = {}
+        """Of each class looked at but once, the first of these."""
         self._keys: list[int] = []
         self._popped: list[tuple[Queue, tuple[int, str]]] = []
 
@@ -55,10 +57,10 @@ class Heads:
         queues, key_of = self._line.queues[number], self._shares.key
         heap = self._heaps.get(number)
         if heap is None:
-            if len(self._heaps) == _MANY:  # keys only grow meanwhile: at the top each is looked at again
-                self._keys = key_of.tolist()
-            keys = self._keys or key_of
-            heap = [(int(keys[tenant]), queue[0][0], tenant) for tenant, queue in queues.items()]
+            first = self._first(number)
+            if first:
+                return first
+            heap = [(int(key_of[tenant]), queue[0][0], tenant) for tenant, queue in queues.items()]
             heapify(heap)
             self._heaps[number] = heap
         while heap:
@@ -73,6 +75,23 @@ class Heads:
             else:
                 return key, order, queue[0][1]
         return None
+
+    def _first(self, number: int) -> tuple[int, int, str] | None:
+        """The class's next job as long as none of it has started: most classes are not looked at further."""
+        queues = self._line.queues[number]
+        first = self._firsts.get(number)
+        if first is None:
+            if len(self._firsts) == _MANY:  # keys only grow meanwhile: nobody else comes to be the first
+                self._keys = self._shares.key.tolist()
+            keys: Sequence[int] | k.Ints = self._keys or self._shares.key
+            least = min(map(keys.__getitem__, queues))
+            order, tenant = min((queues[tenant][0][0], tenant) for tenant in queues if keys[tenant] == least)
+            first = self._firsts[number] = int(least), order, tenant
+        key, order, tenant = first
+        job = queues[tenant][0][1]
+        if key != self._shares.key[tenant] or job in self._settled or (number, tenant) in self._barred:
+            return None
+        return key, order, job
 
     def put_back(self) -> None:
         """Leave the queues as they were."""
