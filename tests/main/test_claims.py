@@ -49,6 +49,29 @@ def test_every_command_named_is_there(command: str, capsys: pytest.CaptureFixtur
             assert (Path(__file__).parents[2] / word).exists()
 
 
+ON_THE_NETWORK = {row.id: row.command for row in claims() if row.id.startswith("N")}
+
+
+@pytest.mark.parametrize("key", ON_THE_NETWORK)
+def test_a_row_on_the_network_names_a_line_that_runs(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    program, *words = shlex.split(ON_THE_NETWORK[key])
+    assert [program, *words][:3] in (["starverse", "plan", "collective"], ["starverse", "plan", "train"])
+    assert json.loads(said(capsys, *words, "--json"))["equation"]
+
+
+def test_the_lines_show_what_the_rows_compute(capsys: pytest.CaptureFixture[str]) -> None:
+    row = {row.id: row.computed for row in claims()}
+    shown = {
+        key: json.loads(said(capsys, *shlex.split(command)[1:], "--json"))
+        for key, command in ON_THE_NETWORK.items()
+    }
+    assert 1e3 * shown["N3"]["time_s"] == pytest.approx(row["N3"], rel=0.01)
+    assert shown["N4"]["hops_most"] == row["N4"]
+    # a step takes 2.8 µs in the row and one hop's way in the command, which so finds a little more
+    assert row["N5"] <= 100 * shown["N5"]["efficiency_share"] < 100
+    assert 1e3 * shown["N6"]["time_s"] == pytest.approx(row["N6"], rel=0.02)
+
+
 def test_the_table_loads_nothing_that_is_slow() -> None:
     """No table of fluids or moist air from a library, and no torch."""
     heavy = "CoolProp", "psychrolib", "torch", "matplotlib", "sqlalchemy"

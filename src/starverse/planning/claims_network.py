@@ -71,7 +71,7 @@ def n1(claimed: float = 180.0, tokens: float = TOKENS) -> Claim:
         f"{days(H100_FLOPS):.0f} days; compute-optimal training ({best / 1e12:.0f} T tokens) "
         f"{days(B200_FLOPS) * best / tokens:,.0f}.",
         "6ND: Kaplan et al., arXiv 2001.08361; Llama 3 (2024), tables 4 and 5; Daly, FGCS 22 (2006)",
-        "starverse plan checkpoint --parameters 5e12 --cards 30000",
+        "starverse plan train --parameters 5e12 --cards 30000 --card b200 --tokens 15e12",
     )
 
 
@@ -105,7 +105,7 @@ def n2(claimed: float = 10.0, loss_share: float = 0.01, round_trip_s: float = RO
         f"the {steps} steps of a torus all-reduce the slowest of {Grid(TORUS).cards:,} messages waits for "
         f"{waits:.1f} timeouts besides.",
         "goodput: Bertsekas and Gallager, Data Networks, 2.4",
-        "",
+        "starverse plan collective --link-gbps 100 --loss 0.01 --recovery go-back-n",
     )
 
 
@@ -132,7 +132,7 @@ def n3(claimed: float = 400.0, parameters: float = GPT4_PARAMETERS) -> Claim:
         f"parameters in {both / fits:.0f} shards. What was computed reduces {rate / 1e12:.2g} TB/s. Size and "
         "layout are what is said of GPT-4, unpublished.",
         "ring: Patarasuk and Yuan (2009)",
-        "",
+        "starverse plan collective ethernet:234 --link-gbps 100 --megabytes 28125 --algorithm ring",
     )
 
 
@@ -159,7 +159,7 @@ def n4(claimed: float = 3.0, latency_us: float = 2.8) -> Claim:
         f"cards make it {relayed:.1f} µs unless they relay at no cost. A Clos of {SWITCH_RADIX} ports has "
         f"{tree.tiers} tiers too, and passes {int(tree.distances()[0].max())} switches.",
         "Guo et al., BCube, SIGCOMM 2009; Ahn et al., HyperX, SC 2009",
-        "",
+        "starverse plan collective hyperx:32x32x32 --megabytes 0.001",
     )
 
 
@@ -194,9 +194,10 @@ def n5(claimed: float = 93.0, buffer_bytes: float = BUFFER_BYTES) -> Claim:
         f"{bus[small]:.0f} % at 256 MiB and {bus[-1]:.0f} % at {sizes[-1] / (1 << 30):.0f} GiB, so 75 and "
         f"93 % may be one fabric at two sizes. As step efficiency the article's own N6 gives {step:.0f} % "
         f"({works:.2g} s of work and {FAST_S * 1e3:g} ms). A flat ring gives {flat:.0f} %; half of the "
-        f"wire takes {half / 1e9:.1f} GB there.",
+        f"wire takes {half / 1e9:.1f} GB there. A step takes {wire.step_ns / 1e3:g} µs here; the command "
+        "counts one hop's way, and finds a little more.",
         "bucket algorithm: Chan et al. (2007); nccl-tests PERFORMANCE.md; stas00/ml-engineering, 744d01e",
-        "",
+        "starverse plan collective torus:32x32x30",
     )
 
 
@@ -224,5 +225,5 @@ def n6(claimed: float = 175.0, saved_yuan: float = 12e6, site_mwh: float | None 
         f"million yuan: {saved_yuan / 1e6:g} million are {CARDS * saved_yuan / yuan:,.0f} cards (C6's 37 % "
         f"would be {37 / 63 * yuan / SAVED_SHARE / 1e6:.0f} million).",
         "arithmetic on claims N3 and N6; site: ISO/IEC 30134-2 model of `plan site`",
-        "starverse plan site",
+        "starverse plan collective ethernet:234 --link-gbps 800 --megabytes 2511 --algorithm ring",
     )

@@ -151,7 +151,8 @@ def synthetic_year(normals: Normals) -> Weather:
     humidity = np.array(normals.relative_humidity)
     # Humidity falls as the day warms at a constant dew point: about 6 % of itself per kelvin.
     share = humidity[month] * np.exp(-0.055 * swing - 0.02 * spells)
-    share = np.clip(share * (humidity / _monthly(share))[month], 0.05, 1.0)
+    for _ in range(30):  # what saturation cuts off in humid months, the month's other hours take
+        share = np.clip(share * (humidity / _monthly(share))[month], 0.05, 1.0)
     pressure = np.full(HOURS, normals.pressure_pa)
     return Weather(normals.where, dry, share, pressure, wet_bulb_c(dry, share, pressure))
 
