@@ -34,7 +34,7 @@ from starverse.physics.power.chain import (
     Chain,
     chain_losses,
 )
-from starverse.planning.site_file import Cards, Plant, Site
+from starverse.planning.site_file import Cards, Plant, Site, check_ranges
 
 Floats = NDArray[np.floating[Any]]
 
@@ -145,6 +145,7 @@ def site_year(site: Site, weather: Weather) -> SiteYear:
 
     So a rectifier shelf counts as a loss, a server's supply as IT (and TUE takes it out again).
     """
+    check_ranges(site)
     hours = weather.dry_bulb_c.shape[0]
     computing = np.full(hours, _computing_w(site.cards))
     fans_in_it = computing * site.cards.fan_share if site.plant.kind == "air" else np.zeros(hours)

@@ -84,7 +84,7 @@ def parse_site(text: str, file: str = "the site file") -> Site:
     """The site that a TOML text describes. Raises BadInput, naming key and remedy."""
     given = parsed(text, file)
     site = as_struct(given, Site, file)
-    _check_ranges(site, file)
+    check_ranges(site, file)
     unused = {"supply_c", "rejection", "chiller"} & given.get("plant", {}).keys()
     if site.plant.kind == "air" and unused:
         key = min(unused)
@@ -92,8 +92,11 @@ def parse_site(text: str, file: str = "the site file") -> Site:
     return site
 
 
-def _check_ranges(site: Site, file: str) -> None:
-    """Shares are from 0 to 1, counts and watts above zero, temperatures within `_LIMITS`."""
+def check_ranges(site: Site, file: str = "the site") -> None:
+    """Shares are from 0 to 1, counts and watts above zero, temperatures within `_LIMITS`, all under `_MOST`.
+
+    Raises BadInput with the key of one that is not.
+    """
     for part in ("cards", "plant", "electrical", "money"):
         table = getattr(site, part)
         for name in get_type_hints(type(table)):
@@ -111,9 +114,25 @@ def _check_ranges(site: Site, file: str) -> None:
                 raise BadInput(f"{file}: `{key}` = {value:g} is below zero.", "Give it from zero.")
             if name in _ABOVE_ZERO and value <= 0:
                 raise BadInput(f"{file}: `{key}` must be above zero.", f"Raise `{key}`.")
+            most = _MOST.get(name, next((_MOST[end] for end in _MOST if name.endswith(end)), value))
+            if value > most:
+                raise BadInput(f"{file}: `{key}` = {value:g} is beyond any site.", f"Give at most {most:g}.")
 
 
 _LIMITS = {"supply_c": (5, 70), "approach_k": (0, 30)}
+
+_MOST = {
+    "count": 1e7,
+    "per_node": 10_000,
+    "_w": 1e7,
+    "_k": 60,
+    "_pa": 1e7,
+    "_years": 1_000,
+    "_yuan": 1e9,
+    "_per_kw": 1e9,
+    "_per_kwh": 1e6,
+}
+"""The most of a key, or of what its name ends with; more is a slip, such as a wrong unit."""
 
 _ABOVE_ZERO = {
     "count",
