@@ -39,10 +39,21 @@ from starverse.planning.site_file import Cards, Plant, Site, check_ranges
 Floats = NDArray[np.floating[Any]]
 
 EQUATION = "PUE = (IT + cooling + power losses + other) / IT, annual energies; TCO by annuity"
-SOURCE = (
+_LIQUID = (
     "ISO/IEC 30134-2 category 3; plant by ε-NTU (Incropera), affinity and fan laws; loss curves a + bx + cx²"
 )
+SOURCES = {
+    "air": "ISO/IEC 30134-2 category 3; units and their curves from EnergyPlus' example "
+    "1ZoneDataCenterCRAC_wApproachTemp, DX coils by its Engineering Reference; loss curves a + bx + cx²",
+    "cold-plate": _LIQUID,
+    "single-phase": _LIQUID,
+    "two-phase": _LIQUID,
+}
 
+_COOLED = (
+    "`electrical.cooled_share`: the plant cools {:.0%} of the heat of rectifiers, busbars, distribution and "
+    "UPS; transformers stand outdoors"
+)
 _CHAINS = {"busbar": BUSBAR_CHAIN, "ac": AC_CHAIN, "ac-eco": AC_CHAIN_ECO}
 _ASSUMED = {
     "air": ("the hall is EnergyPlus' example's units, scaled, at their own supply temperature",),
@@ -113,7 +124,7 @@ def plan_site(site: Site, weather: Weather) -> SiteAnswer:
         site=site.name,
         weather=weather.where,
         equation=EQUATION,
-        source=SOURCE,
+        source=SOURCES[site.plant.kind],
         boundary=found.boundary,
         pue=found.pue,
         pue_by_month=found.pue_by_month,
@@ -133,7 +144,7 @@ def plan_site(site: Site, weather: Weather) -> SiteAnswer:
         assumed=(
             "loss curves and plant sizes are typical, not one maker's",
             "the load is the same all year",
-            "heat of rectifiers, busbar and UPS is not counted as cooled by the plant",
+            _COOLED.format(site.electrical.cooled_share),
             *_ASSUMED.get(site.plant.kind, ()),
             hour.definition,
         ),
@@ -155,10 +166,12 @@ def site_year(site: Site, weather: Weather) -> SiteYear:
     losses = chain_losses(_CHAINS[site.electrical.chain], used, peak, racks)
     inside = losses.by_stage_w.get(SUPPLY_TITANIUM.name, np.zeros(hours))
     it = used + inside
+    indoors = losses.lost_w - inside - losses.by_stage_w[TRANSFORMER.name]
+    beside = indoors * site.electrical.cooled_share
     if site.plant.kind == "air":
-        cooled = _by_air(it, fans_in_it, weather)
+        cooled = _by_air(it, fans_in_it, beside, weather)
     else:
-        cooled = _by_liquid(site.plant, it, weather)
+        cooled = _by_liquid(site.plant, it + beside, weather)
     pump, fan, compressor, water, supply = cooled
     cooling = pump + fan + compressor
     mechanical = chain_losses(_MECHANICAL, cooling, float(cooling.max())).lost_w
@@ -182,8 +195,11 @@ def _computing_w(cards: Cards) -> float:
 _Cooled = tuple[Floats, Floats, Floats, Floats, Floats]
 
 
-def _by_air(it: Floats, fans: Floats, weather: Weather) -> _Cooled:
-    """Units of EnergyPlus' example, as many as the heat takes; servers breathe 0.1 L/s per W as there."""
+def _by_air(it: Floats, fans: Floats, beside: Floats, weather: Weather) -> _Cooled:
+    """Units of EnergyPlus' example, as many as the heat takes; servers breathe 0.1 L/s per W as there.
+
+    The heat of what stands `beside` the servers goes into the room's air, not through them.
+    """
     peak = float(it.max())
     servers = AirServers(
         chips_w=float((it - fans).max()),
@@ -191,10 +207,10 @@ def _by_air(it: Floats, fans: Floats, weather: Weather) -> _Cooled:
         air_m3_per_s=peak * 1e-4,
         chips_curve=(0.0, 1.0, 0.0),
         air_curve=(0.0, 1.0, 0.0),
-        supply_loss_share=0.0,
+        supply_loss_share=float(beside.max()) / peak,
     )
     like = ECONOPHASE_HALL.unit
-    scale = 1.3 * peak / like.capacity_w
+    scale = 1.3 * (peak + float(beside.max())) / like.capacity_w
     unit = CracUnit(
         capacity_w=like.capacity_w * scale,
         cop=like.cop,
@@ -208,8 +224,8 @@ def _by_air(it: Floats, fans: Floats, weather: Weather) -> _Cooled:
     return none, took.fan_w, took.compressor_w, none, took.supply_c
 
 
-def _by_liquid(plant: Plant, it: Floats, weather: Weather) -> _Cooled:
-    took = plant_power(liquid_plant(plant, float(it.max())), it, weather.dry_bulb_c, weather.wet_bulb_c)
+def _by_liquid(plant: Plant, heat: Floats, weather: Weather) -> _Cooled:
+    took = plant_power(liquid_plant(plant, float(heat.max())), heat, weather.dry_bulb_c, weather.wet_bulb_c)
     pump: Floats = np.sum(list(took.pump_w.values()), axis=0)
     return pump, took.fan_w + took.air_fan_w, took.chiller_w, took.water_kg_per_s, took.supply_c
 

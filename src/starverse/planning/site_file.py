@@ -1,9 +1,10 @@
 """A site as a person writes it: one TOML file, each key with its unit, nothing unknown let through."""
 
+from collections.abc import Iterable
 from math import isfinite
 from typing import Literal, get_origin, get_type_hints
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from starverse.model.errors import BadInput
 from starverse.model.written import as_struct, parsed
@@ -54,6 +55,9 @@ class Electrical(Struct, frozen=True):
     rack_w: float = 30_000.0
     other_share: float = 0.005
     """Lighting, security, offices: a share of IT."""
+    cooled_share: float = 1.0
+    """The share of the heat of rectifiers, busbars, distribution and UPS that the plant carries away, too;
+    transformers stand outdoors."""
 
 
 class Money(Struct, frozen=True):
@@ -85,18 +89,25 @@ def parse_site(text: str, file: str = "the site file") -> Site:
     given = parsed(text, file)
     site = as_struct(given, Site, file)
     check_ranges(site, file)
-    unused = {"supply_c", "rejection", "chiller"} & given.get("plant", {}).keys()
-    if site.plant.kind == "air" and unused:
-        key = min(unused)
-        raise BadInput(f"{file}: `plant.{key}` does not apply to `kind` air.", f"Leave out `plant.{key}`.")
+    _check_applies(site, given.get("plant", {}).keys(), file)
     return site
+
+
+def _check_applies(site: Site, given: Iterable[str], file: str) -> None:
+    """An air hall's units have their own temperatures, flows and fans: no key beside `kind` is theirs."""
+    for key in sorted({*given} - {"kind"}) if site.plant.kind == "air" else ():
+        raise BadInput(f"{file}: `plant.{key}` does not apply to `kind` air.", f"Leave out `plant.{key}`.")
 
 
 def check_ranges(site: Site, file: str = "the site") -> None:
     """Shares are from 0 to 1, counts and watts above zero, temperatures within `_LIMITS`, all under `_MOST`.
 
-    Raises BadInput with the key of one that is not.
+    Raises BadInput with the key of one that is not, and of one that an air hall would not heed.
     """
+    usual = structs.asdict(Plant())
+    _check_applies(
+        site, [key for key, value in structs.asdict(site.plant).items() if value != usual[key]], file
+    )
     for part in ("cards", "plant", "electrical", "money"):
         table = getattr(site, part)
         for name in get_type_hints(type(table)):
