@@ -160,3 +160,24 @@ def test_an_air_hall_names_whose_units_it_has(year: Weather) -> None:
 def test_an_air_hall_built_directly_heeds_all_its_keys_or_none(year: Weather) -> None:
     with pytest.raises(BadInput, match=r"`plant\.fan_share` does not apply"):
         plan_site(Site(plant=Plant(kind="air", fan_share=0.03)), year)
+
+
+def test_immersion_has_loops_of_its_own(year: Weather) -> None:
+    """Oil takes more pumping than glycol, and what boils takes none but its condensers' water."""
+    plates, oil, boils = (
+        site_year(Site(plant=Plant(kind=kind)), year) for kind in ("cold-plate", "single-phase", "two-phase")
+    )
+    assert boils.pump_w.sum() < plates.pump_w.sum() < oil.pump_w.sum()
+    assert plates.tank_c is None
+    assert oil.tank_c is not None
+    assert boils.tank_c is not None
+    assert 47.5 < oil.tank_c.max() < 49, "supply and range, and the pump's heat"
+    assert boils.tank_c.max() == pytest.approx(49.05)
+
+
+def test_vapour_that_nothing_condenses_is_refused(year: Weather) -> None:
+    hot = Plant(kind="two-phase", chiller=False, rejection="dry")
+    with pytest.raises(BadInput, match="vapour is left"):
+        site_year(Site(plant=hot), year)
+    with pytest.raises(BadInput, match=r"boils at 49\.05"):
+        site_year(Site(plant=Plant(kind="two-phase", supply_c=45)), year)

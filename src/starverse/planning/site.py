@@ -20,6 +20,8 @@ from starverse.money.tco import (
 )
 from starverse.physics.cooling.chiller import carnot_chiller
 from starverse.physics.cooling.crac import ECONOPHASE_HALL, AirHall, AirServers, CracUnit, hall_power
+from starverse.physics.cooling.fluids import fluid_named
+from starverse.physics.cooling.immersion import Tanks, boiling_state, condenser, tank_state, tanks
 from starverse.physics.cooling.loop import Resistance
 from starverse.physics.cooling.plant import LiquidPlant, PumpDuty, plant_power
 from starverse.physics.cooling.rejection import DryCooler, Tower
@@ -54,11 +56,19 @@ _COOLED = (
     "`electrical.cooled_share`: the plant cools {:.0%} of the heat of rectifiers, busbars, distribution and "
     "UPS; transformers stand outdoors"
 )
+OIL, BOILING = fluid_named("silicone-oil"), fluid_named("novec-649")
+"""What single-phase and two-phase tanks hold."""
+
 _CHAINS = {"busbar": BUSBAR_CHAIN, "ac": AC_CHAIN, "ac-eco": AC_CHAIN_ECO}
 _ASSUMED = {
     "air": ("the hall is EnergyPlus' example's units, scaled, at their own supply temperature",),
-    "single-phase": ("the loop is taken like a cold plate's",),
-    "two-phase": ("the loop is taken like a cold plate's",),
+    "single-phase": (
+        "all heat but the rear doors' goes into tanks of silicone-oil, whose flash point is 42 °C",
+    ),
+    "two-phase": (
+        "all heat but the rear doors' boils novec-649; `supply_c` is of the water that their condensers get",
+        "nothing is pumped in the tanks, and none of the vapour is lost",
+    ),
 }
 _MECHANICAL = Chain("mechanical", ((TRANSFORMER, 0.5),))
 
@@ -72,6 +82,8 @@ class SiteYear(Struct, frozen=True):
     fan_w: Floats
     compressor_w: Floats
     supply_c: Floats
+    tank_c: Floats | None = None
+    """The liquid of immersion where it is warmest."""
 
 
 class SiteAnswer(Struct, frozen=True):
@@ -94,6 +106,7 @@ class SiteAnswer(Struct, frozen=True):
     energy_mwh_per_year: float
     chiller_hours: int
     supply_most_c: float
+    tank_most_c: float | None
     card_hour: CardHour
     card_hour_micro_yuan: int
     break_even_card_yuan: float
@@ -138,6 +151,7 @@ def plan_site(site: Site, weather: Weather) -> SiteAnswer:
         energy_mwh_per_year=float(total_kw.sum()) / 1e3,
         chiller_hours=int((year.compressor_w > 0).sum()),
         supply_most_c=float(year.supply_c.max()),
+        tank_most_c=None if year.tank_c is None else float(year.tank_c.max()),
         card_hour=hour,
         card_hour_micro_yuan=hour.total,
         break_even_card_yuan=even,
@@ -178,7 +192,8 @@ def site_year(site: Site, weather: Weather) -> SiteYear:
     other = it * site.electrical.other_share
     lost = losses.lost_w - inside + mechanical
     energy = Energy(it, cooling, lost, other, fans_in_it, inside, water)
-    return SiteYear(energy, it + cooling + lost + other, pump, fan, compressor, supply)
+    tank = _tank_c(site.plant, it + beside, supply)
+    return SiteYear(energy, it + cooling + lost + other, pump, fan, compressor, supply, tank)
 
 
 def _computing_w(cards: Cards) -> float:
@@ -230,20 +245,46 @@ def _by_liquid(plant: Plant, heat: Floats, weather: Weather) -> _Cooled:
     return pump, took.fan_w + took.air_fan_w, took.chiller_w, took.water_kg_per_s, took.supply_c
 
 
+def _tank_c(plant: Plant, heat: Floats, supply: Floats) -> Floats | None:
+    """The warmest of the tanks' liquid, where there are tanks. Raises BadInput where vapour would be left."""
+    heat = heat * (1 - plant.air_share)
+    peak = float(heat.max())
+    if plant.kind in {"air", "cold-plate"} or not peak:
+        return None
+    if plant.kind == "single-phase":
+        return tank_state(_tanks(plant, peak), heat, supply - plant.approach_k).tank_out_c
+    most = boiling_state(condenser(BOILING, peak, plant.supply_c, plant.range_k), heat).water_most_c
+    if (supply > most + 1e-6).any():
+        raise BadInput(
+            f"In the warmest hour the condensers get water of {supply.max():.1f} °C, and vapour is left.",
+            "Set `plant.chiller`, or take another `plant.rejection`.",
+        )
+    assert BOILING.boiling_c is not None
+    return np.full_like(heat, BOILING.boiling_c)
+
+
+def _tanks(plant: Plant, heat_w: float) -> Tanks:
+    return tanks(
+        OIL, heat_w, plant.supply_c, plant.range_k, plant.approach_k, plant.loop_pa, plant.pump_efficiency
+    )
+
+
 def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
     """A plant for `it_w` of heat as the file describes it; sized with 10 % for pumps and chiller.
 
     The cooler is designed for 8 K between air and returned coolant, the chiller for a COP of 5 between 7 and
-    30 °C (AHRI 551/591's temperatures), keeping its share of Carnot's. Immersion needs no rear doors but a
-    tank's own pumps; its loop is taken like a cold plate's. Flow is heat over range: 1.007 kg/L x 3,981
-    J/kg/K for PG25.
+    30 °C (AHRI 551/591's temperatures), keeping its share of Carnot's. Flow is heat over range: 1.007 kg/L x
+    3,981 J/kg/K for PG25 through cold plates, the oil's own through single-phase tanks; what boils is not
+    pumped, only the facility's water, through its condensers. Rear doors beside tanks have glycol.
     """
-    flow = it_w / (plant.range_k * 3981 * 1007)
+    in_tanks = 0.0 if plant.kind == "cold-plate" else 1 - plant.air_share
+    flow = it_w * (1 - in_tanks) / (plant.range_k * 3981 * 1007)
     facility = it_w / (plant.range_k * 4180 * 990)
-    pumps = (
-        PumpDuty("racks", flow, Resistance(plant.loop_pa), plant.pump_efficiency),
-        PumpDuty("facility", facility, Resistance(plant.facility_pa), plant.pump_efficiency),
-    )
+    pumps = [PumpDuty("facility", facility, Resistance(plant.facility_pa), plant.pump_efficiency)]
+    if plant.kind == "single-phase" and in_tanks:
+        pumps.append(_tanks(plant, it_w * in_tanks).pump)
+    if in_tanks < 1:
+        pumps.append(PumpDuty("racks", flow, Resistance(plant.loop_pa), plant.pump_efficiency))
     returned = plant.supply_c - plant.approach_k
     heat = 1.1 * it_w
     cooler: DryCooler | Tower
@@ -261,7 +302,7 @@ def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
     chiller = carnot_chiller(heat, 5.0, 7.0, 30.0) if plant.chiller else None
     return LiquidPlant(
         it_w,
-        pumps,
+        tuple(pumps),
         cooler,
         supply_c=plant.supply_c,
         approach_k=plant.approach_k,

@@ -30,7 +30,7 @@ class Cards(Struct, frozen=True):
 
 
 class Plant(Struct, frozen=True):
-    """How heat leaves. Temperatures are those that the racks get."""
+    """How heat leaves. Temperatures are those that the racks get, or tanks, or the condensers over them."""
 
     kind: Cooling = "cold-plate"
     supply_c: float = 40.0
@@ -38,11 +38,11 @@ class Plant(Struct, frozen=True):
     approach_k: float = 4.0
     """Of the racks' supply above the coolers': one CDU; 3 K more for each exchanger between."""
     air_share: float = 0.10
-    """The share of heat that rear doors take; all of it with `kind` air."""
+    """The share of heat that rear doors take, tanks or plates the rest; all of it with `kind` air."""
     rejection: Rejection = "hybrid"
     chiller: bool = True
     loop_pa: float = 250_000.0
-    """Pressure drop of the racks' loop with its CDU, at full flow."""
+    """Pressure drop of the racks' or the tanks' loop with its CDU, at full flow."""
     facility_pa: float = 200_000.0
     pump_efficiency: float = 0.65
     fan_share: float = 0.02
