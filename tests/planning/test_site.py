@@ -113,6 +113,9 @@ def test_an_empty_file_is_the_reference_cluster() -> None:
         ("cards = ", "no TOML"),
         ("[plant]\nflow_l_per_min = 1", "no key"),
         ('[plant]\nkind = "air"\nchiller = true', r"`plant\.chiller` does not apply"),
+        ('[plant]\nkind = "air"\nloop_pa = 100', r"`plant\.loop_pa` does not apply"),
+        ('[plant]\nkind = "air"\nrange_k = 8', r"`plant\.range_k` does not apply"),
+        ("[electrical]\ncooled_share = 2", r"`electrical\.cooled_share` = 2 is not a share"),
         ("[cards]\npower_w = nan", "not finite"),
         ("[plant]\nsupply_c = -60", "Give 5 to 70"),
         ("[plant]\napproach_k = 60", "Give 0 to 30"),
@@ -133,3 +136,48 @@ def test_a_card_hours_energy_is_what_the_meter_says(answer: SiteAnswer) -> None:
     sold = 30_000 * 8760 * 0.7
     assert answer.card_hour.energy / 1e6 == pytest.approx(yuan / sold, rel=1e-3)
     assert np.isfinite(answer.peak_kw)
+
+
+@pytest.mark.parametrize("kind", ["air", "cold-plate"])
+def test_heat_of_rectifiers_and_ups_is_cooled_as_the_site_says(year: Weather, kind: Any) -> None:
+    """Cooling grows about as its heat does: by the indoor losses' share of the heat, doubled at most."""
+    plant = Plant(kind=kind)
+    some, none = (
+        plan_site(Site(plant=plant, electrical=Electrical(chain="ac", cooled_share=share)), year)
+        for share in (1.0, 0.0)
+    )
+    grown = (some.ppue_cooling - 1) / (none.ppue_cooling - 1) - 1
+    assert 0.02 < grown < 0.15
+    assert any("100%" in said and "cooled_share" in said for said in some.assumed)
+    assert any("0%" in said and "cooled_share" in said for said in none.assumed)
+
+
+def test_an_air_hall_names_whose_units_it_has(year: Weather) -> None:
+    assert "EnergyPlus" in plan_site(Site(plant=Plant(kind="air")), year).source
+    assert "EnergyPlus" not in plan_site(Site(), year).source
+
+
+def test_an_air_hall_built_directly_heeds_all_its_keys_or_none(year: Weather) -> None:
+    with pytest.raises(BadInput, match=r"`plant\.fan_share` does not apply"):
+        plan_site(Site(plant=Plant(kind="air", fan_share=0.03)), year)
+
+
+def test_immersion_has_loops_of_its_own(year: Weather) -> None:
+    """Oil takes more pumping than glycol, and what boils takes none but its condensers' water."""
+    plates, oil, boils = (
+        site_year(Site(plant=Plant(kind=kind)), year) for kind in ("cold-plate", "single-phase", "two-phase")
+    )
+    assert boils.pump_w.sum() < plates.pump_w.sum() < oil.pump_w.sum()
+    assert plates.tank_c is None
+    assert oil.tank_c is not None
+    assert boils.tank_c is not None
+    assert 47.5 < oil.tank_c.max() < 49, "supply and range, and the pump's heat"
+    assert boils.tank_c.max() == pytest.approx(49.05)
+
+
+def test_vapour_that_nothing_condenses_is_refused(year: Weather) -> None:
+    hot = Plant(kind="two-phase", chiller=False, rejection="dry")
+    with pytest.raises(BadInput, match="vapour is left"):
+        site_year(Site(plant=hot), year)
+    with pytest.raises(BadInput, match=r"boils at 49\.05"):
+        site_year(Site(plant=Plant(kind="two-phase", supply_c=45)), year)

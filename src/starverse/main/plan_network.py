@@ -16,10 +16,11 @@ from starverse.physics.fabric.traffic import Conditions
 from starverse.physics.training.layout import CARDS
 from starverse.physics.training.published import software
 from starverse.physics.training.transformer import of_size
+from starverse.planning.bounds import bounded
 from starverse.planning.collective import plan_collective
 from starverse.planning.network import card_of, network_of, topology_of
 from starverse.planning.placement import cards_at, cards_of, in_place
-from starverse.planning.training import SOURCE, best_layout, best_on
+from starverse.planning.training import SEQUENCE_MAX, SOURCE, TOKENS_MAX, best_layout, best_on
 
 WORDS = "torus:32x32x30"
 """The network where none is named."""
@@ -75,6 +76,7 @@ def collective(
     json: bool,
 ) -> None:
     """Print how long a collective takes."""
+    bounded(0, 0.999, loss=loss)
     asked = _network(topology, cluster, node_cards, link_gbps)
     conditions = Conditions(loss_share=loss, recovery=recovery)
     assumed: tuple[str, ...] = ()
@@ -116,6 +118,7 @@ def _network(
 ) -> _Asked:
     if not cluster:
         each, speed = node_cards or 1, 800.0 if link_gbps is None else link_gbps
+        bounded(0.001, 1e6, link_gbps=speed)
         network = topology_of(words or WORDS, speed * GBPS, node_cards=each)
         nodes = [f"node{n}" for n in range(network.cards // each)]
         return _Asked(network, nodes, each, network.cards, named=False)
@@ -195,6 +198,9 @@ def train(
     name = card or (spec.node.card if spec else "h100")
     if name not in CARDS:
         raise BadInput(f"There is no card '{name}'.", f"Say --card {', '.join(CARDS)}.")
+    bounded(1, TOKENS_MAX, tokens=tokens)
+    bounded(1e6, 1e15, parameters=parameters)
+    bounded(1, SEQUENCE_MAX, sequence=sequence)
     model, run_by = of_size(parameters, sequence), software(stack)
     notes = ["days of steps, without stops"]
     if spec:

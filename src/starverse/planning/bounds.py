@@ -1,6 +1,6 @@
 """What numbers a question may have: anything else is refused by its name."""
 
-from math import isfinite
+from decimal import Decimal
 
 from starverse.model.errors import BadInput
 
@@ -8,5 +8,7 @@ from starverse.model.errors import BadInput
 def bounded(low: float, high: float, **values: float | None) -> None:
     """Raises BadInput with the name of a value that is no number from low to high; None is not given."""
     for name, value in values.items():
-        if value is not None and not (isfinite(value) and low <= value <= high):
-            raise BadInput(f"`{name}` = {value:g} makes no sense.", f"Give {low:g} to {high:g}.")
+        if value is not None and not low <= value <= high:  # nan is neither
+            # A whole number may be beyond all floats; a Decimal can be said all the same.
+            said = f"{Decimal(value):.6g}" if isinstance(value, int) else f"{value:g}"
+            raise BadInput(f"`{name}` = {said} makes no sense.", f"Give {low:g} to {high:g}.")

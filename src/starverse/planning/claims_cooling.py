@@ -122,7 +122,8 @@ def c3(claimed: float = 1.08, chain: PowerChain = "ac-eco") -> Claim:
         f"{found.ppue_cooling:.3f} is cooling, {found.ppue_power:.3f} power. With double conversion "
         f"{double.pue:.3f}; metered behind the rectifiers, at the 48 V busbar, {behind.pue:.3f}: the same "
         f"plant, so the boundary decides. TUE, which no boundary flatters, is {found.tue:.3f} and at the "
-        f"busbar {behind.tue:.3f}. The weather is synthetic, a tank's loop is taken like a cold plate's.",
+        f"busbar {behind.tue:.3f}. The weather is synthetic. Oil is pumped "
+        f"at the {Plant().loop_pa / 1e3:g} kPa of a cold plate's loop; tanks that drop less come nearer.",
         "ISO/IEC 30134-2:2016; plant by ε-NTU and affinity laws; typical loss curves",
         "starverse plan site",
     )

@@ -101,16 +101,15 @@ def plan_collective(
 
 
 def _ranks(topology: Topology, cards: int | Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    if isinstance(cards, int):
-        ranks = np.arange(cards or topology.cards, dtype=np.int64)
-    else:
-        ranks = np.array(cards, dtype=np.int64)
-    if ranks.size < 2 or ranks.min() < 0 or ranks.max() >= topology.cards:
-        raise BadInput(
-            f"{ranks.size} cards, of {topology.cards} there are, were asked for.",
-            f"Give 2 or more, numbered 0 to {topology.cards - 1}.",
-        )
-    return ranks
+    many = (cards or topology.cards) if isinstance(cards, int) else len(cards)
+    if 2 <= many <= topology.cards:
+        ranks = np.arange(many, dtype=np.int64) if isinstance(cards, int) else np.array(cards, dtype=np.int64)
+        if ranks.min() >= 0 and ranks.max() < topology.cards:
+            return ranks
+    raise BadInput(
+        f"{many} cards, of {topology.cards} there are, were asked for.",
+        f"Give 2 or more, numbered 0 to {topology.cards - 1}.",
+    )
 
 
 def _dead(network: Network, failed: Sequence[str]) -> Flags:

@@ -23,6 +23,9 @@ SOURCES = {
     "single-phase": "natural convection, Nu = 0.59 Ra^0.25 (Incropera, equation 9.26)",
     "two-phase": "pool boiling at 12 K of superheat, below the fluid's peak flux",
 }
+AIR_K_PER_W = 0.073
+"""Die to air at the reference flow."""
+
 DEFAULT_COOLANT = {
     "air": "air",
     "cold-plate": "pg25",
@@ -71,18 +74,28 @@ def plan_cooling(
     """
     if kind not in KINDS:
         raise BadInput(f"There is no cooling '{kind}'.", f"There is {', '.join(KINDS)}.")
-    if not 0 < power_w < float("inf"):
-        raise BadInput(f"A card of {power_w:g} W cannot be cooled.", "Give a finite `power_w` above zero.")
+    if power_w <= 0:
+        raise BadInput(f"A card of {power_w:g} W needs no cooling.", "Give `power_w` above zero.")
     bounded(0, 1e5, power_w=power_w)
     bounded(-50, 150, inlet_c=inlet_c)
     bounded(0, 1_000, flow_l_per_min=flow_l_per_min, limit_c=limit_c)
+    bounded(1e-4, 1, die_k_per_w=die_k_per_w)
+    bounded(0, 1e7, loop_pa=loop_pa)
+    bounded(0.01, 1, pump_efficiency=pump_efficiency)
+    bounded(1e-3, 100, area_m2=area_m2)
+    bounded(0.01, 10, air_flow_share=air_flow_share)
+    if kind == "air" and die_k_per_w >= AIR_K_PER_W:
+        raise BadInput(
+            f"`die_k_per_w` = {die_k_per_w:g} leaves nothing of {AIR_K_PER_W:g} K/W for the heat sink.",
+            f"Give less than {AIR_K_PER_W:g}.",
+        )
     coolant = coolant or DEFAULT_COOLANT[kind]
     out_c: float | None = None
     pump_w = 0.0
     notes: tuple[str, ...] = ()
     sink, at_c = 0.0, inlet_c
     if kind == "air":
-        sink = float(air_k_per_w(0.073 - die_k_per_w, air_flow_share))
+        sink = float(air_k_per_w(AIR_K_PER_W - die_k_per_w, air_flow_share))
         notes = ("fans are the server's, and count as IT in PUE but not in TUE",)
     elif kind == "cold-plate":
         _only(coolant, ("pg25",), kind)

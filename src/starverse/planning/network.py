@@ -9,6 +9,7 @@ from starverse.physics.fabric import dragonfly, tree
 from starverse.physics.fabric.grid import Grid
 from starverse.physics.fabric.topology import Nodes, Topology
 from starverse.physics.training.layout import Card
+from starverse.planning.bounds import bounded
 
 CARDS_MAX = 65_536
 """A network beyond this is not laid out link by link."""
@@ -78,6 +79,9 @@ def topology_of(
     `node_cards`; `dragonfly:73/12/6/6`, groups, switches, cards and global cables each. With `node_cards`
     above 1, nodes have an NVLink-class switch.
     """
+    bounded(GBPS / 1000, 1e6 * GBPS, link_bytes_per_s=link_bytes_per_s, node_bytes_per_s=node_bytes_per_s)
+    bounded(0, 1e9, hop_ns=hop_ns)
+    bounded(1, CARDS_MAX, node_cards=node_cards)
     head, _, rest = words.partition(":")
     if head not in HEADS:
         close = get_close_matches(head, HEADS, 1)

@@ -20,6 +20,8 @@ from starverse.money.tco import (
 )
 from starverse.physics.cooling.chiller import carnot_chiller
 from starverse.physics.cooling.crac import ECONOPHASE_HALL, AirHall, AirServers, CracUnit, hall_power
+from starverse.physics.cooling.fluids import fluid_named
+from starverse.physics.cooling.immersion import Tanks, boiling_state, condenser, tank_state, tanks
 from starverse.physics.cooling.loop import Resistance
 from starverse.physics.cooling.plant import LiquidPlant, PumpDuty, plant_power
 from starverse.physics.cooling.rejection import DryCooler, Tower
@@ -34,20 +36,39 @@ from starverse.physics.power.chain import (
     Chain,
     chain_losses,
 )
-from starverse.planning.site_file import Cards, Plant, Site
+from starverse.planning.site_file import Cards, Plant, Site, check_ranges
 
 Floats = NDArray[np.floating[Any]]
 
 EQUATION = "PUE = (IT + cooling + power losses + other) / IT, annual energies; TCO by annuity"
-SOURCE = (
+_LIQUID = (
     "ISO/IEC 30134-2 category 3; plant by ε-NTU (Incropera), affinity and fan laws; loss curves a + bx + cx²"
 )
+SOURCES = {
+    "air": "ISO/IEC 30134-2 category 3; units and their curves from EnergyPlus' example "
+    "1ZoneDataCenterCRAC_wApproachTemp, DX coils by its Engineering Reference; loss curves a + bx + cx²",
+    "cold-plate": _LIQUID,
+    "single-phase": _LIQUID,
+    "two-phase": _LIQUID,
+}
+
+_COOLED = (
+    "`electrical.cooled_share`: the plant cools {:.0%} of the heat of rectifiers, busbars, distribution and "
+    "UPS; transformers stand outdoors"
+)
+OIL, BOILING = fluid_named("silicone-oil"), fluid_named("novec-649")
+"""What single-phase and two-phase tanks hold."""
 
 _CHAINS = {"busbar": BUSBAR_CHAIN, "ac": AC_CHAIN, "ac-eco": AC_CHAIN_ECO}
 _ASSUMED = {
     "air": ("the hall is EnergyPlus' example's units, scaled, at their own supply temperature",),
-    "single-phase": ("the loop is taken like a cold plate's",),
-    "two-phase": ("the loop is taken like a cold plate's",),
+    "single-phase": (
+        "all heat but the rear doors' goes into tanks of silicone-oil, whose flash point is 42 °C",
+    ),
+    "two-phase": (
+        "all heat but the rear doors' boils novec-649; `supply_c` is of the water that their condensers get",
+        "nothing is pumped in the tanks, and none of the vapour is lost",
+    ),
 }
 _MECHANICAL = Chain("mechanical", ((TRANSFORMER, 0.5),))
 
@@ -61,6 +82,8 @@ class SiteYear(Struct, frozen=True):
     fan_w: Floats
     compressor_w: Floats
     supply_c: Floats
+    tank_c: Floats | None = None
+    """The liquid of immersion where it is warmest."""
 
 
 class SiteAnswer(Struct, frozen=True):
@@ -83,6 +106,7 @@ class SiteAnswer(Struct, frozen=True):
     energy_mwh_per_year: float
     chiller_hours: int
     supply_most_c: float
+    tank_most_c: float | None
     card_hour: CardHour
     card_hour_micro_yuan: int
     break_even_card_yuan: float
@@ -113,7 +137,7 @@ def plan_site(site: Site, weather: Weather) -> SiteAnswer:
         site=site.name,
         weather=weather.where,
         equation=EQUATION,
-        source=SOURCE,
+        source=SOURCES[site.plant.kind],
         boundary=found.boundary,
         pue=found.pue,
         pue_by_month=found.pue_by_month,
@@ -127,13 +151,14 @@ def plan_site(site: Site, weather: Weather) -> SiteAnswer:
         energy_mwh_per_year=float(total_kw.sum()) / 1e3,
         chiller_hours=int((year.compressor_w > 0).sum()),
         supply_most_c=float(year.supply_c.max()),
+        tank_most_c=None if year.tank_c is None else float(year.tank_c.max()),
         card_hour=hour,
         card_hour_micro_yuan=hour.total,
         break_even_card_yuan=even,
         assumed=(
             "loss curves and plant sizes are typical, not one maker's",
             "the load is the same all year",
-            "heat of rectifiers, busbar and UPS is not counted as cooled by the plant",
+            _COOLED.format(site.electrical.cooled_share),
             *_ASSUMED.get(site.plant.kind, ()),
             hour.definition,
         ),
@@ -145,6 +170,7 @@ def site_year(site: Site, weather: Weather) -> SiteYear:
 
     So a rectifier shelf counts as a loss, a server's supply as IT (and TUE takes it out again).
     """
+    check_ranges(site)
     hours = weather.dry_bulb_c.shape[0]
     computing = np.full(hours, _computing_w(site.cards))
     fans_in_it = computing * site.cards.fan_share if site.plant.kind == "air" else np.zeros(hours)
@@ -154,17 +180,20 @@ def site_year(site: Site, weather: Weather) -> SiteYear:
     losses = chain_losses(_CHAINS[site.electrical.chain], used, peak, racks)
     inside = losses.by_stage_w.get(SUPPLY_TITANIUM.name, np.zeros(hours))
     it = used + inside
+    indoors = losses.lost_w - inside - losses.by_stage_w[TRANSFORMER.name]
+    beside = indoors * site.electrical.cooled_share
     if site.plant.kind == "air":
-        cooled = _by_air(it, fans_in_it, weather)
+        cooled = _by_air(it, fans_in_it, beside, weather)
     else:
-        cooled = _by_liquid(site.plant, it, weather)
+        cooled = _by_liquid(site.plant, it + beside, weather)
     pump, fan, compressor, water, supply = cooled
     cooling = pump + fan + compressor
     mechanical = chain_losses(_MECHANICAL, cooling, float(cooling.max())).lost_w
     other = it * site.electrical.other_share
     lost = losses.lost_w - inside + mechanical
     energy = Energy(it, cooling, lost, other, fans_in_it, inside, water)
-    return SiteYear(energy, it + cooling + lost + other, pump, fan, compressor, supply)
+    tank = _tank_c(site.plant, it + beside, supply)
+    return SiteYear(energy, it + cooling + lost + other, pump, fan, compressor, supply, tank)
 
 
 def _computing_w(cards: Cards) -> float:
@@ -181,8 +210,11 @@ def _computing_w(cards: Cards) -> float:
 _Cooled = tuple[Floats, Floats, Floats, Floats, Floats]
 
 
-def _by_air(it: Floats, fans: Floats, weather: Weather) -> _Cooled:
-    """Units of EnergyPlus' example, as many as the heat takes; servers breathe 0.1 L/s per W as there."""
+def _by_air(it: Floats, fans: Floats, beside: Floats, weather: Weather) -> _Cooled:
+    """Units of EnergyPlus' example, as many as the heat takes; servers breathe 0.1 L/s per W as there.
+
+    The heat of what stands `beside` the servers goes into the room's air, not through them.
+    """
     peak = float(it.max())
     servers = AirServers(
         chips_w=float((it - fans).max()),
@@ -190,10 +222,10 @@ def _by_air(it: Floats, fans: Floats, weather: Weather) -> _Cooled:
         air_m3_per_s=peak * 1e-4,
         chips_curve=(0.0, 1.0, 0.0),
         air_curve=(0.0, 1.0, 0.0),
-        supply_loss_share=0.0,
+        supply_loss_share=float(beside.max()) / peak,
     )
     like = ECONOPHASE_HALL.unit
-    scale = 1.3 * peak / like.capacity_w
+    scale = 1.3 * (peak + float(beside.max())) / like.capacity_w
     unit = CracUnit(
         capacity_w=like.capacity_w * scale,
         cop=like.cop,
@@ -207,26 +239,52 @@ def _by_air(it: Floats, fans: Floats, weather: Weather) -> _Cooled:
     return none, took.fan_w, took.compressor_w, none, took.supply_c
 
 
-def _by_liquid(plant: Plant, it: Floats, weather: Weather) -> _Cooled:
-    took = plant_power(liquid_plant(plant, float(it.max())), it, weather.dry_bulb_c, weather.wet_bulb_c)
+def _by_liquid(plant: Plant, heat: Floats, weather: Weather) -> _Cooled:
+    took = plant_power(liquid_plant(plant, float(heat.max())), heat, weather.dry_bulb_c, weather.wet_bulb_c)
     pump: Floats = np.sum(list(took.pump_w.values()), axis=0)
     return pump, took.fan_w + took.air_fan_w, took.chiller_w, took.water_kg_per_s, took.supply_c
+
+
+def _tank_c(plant: Plant, heat: Floats, supply: Floats) -> Floats | None:
+    """The warmest of the tanks' liquid, where there are tanks. Raises BadInput where vapour would be left."""
+    heat = heat * (1 - plant.air_share)
+    peak = float(heat.max())
+    if plant.kind in {"air", "cold-plate"} or not peak:
+        return None
+    if plant.kind == "single-phase":
+        return tank_state(_tanks(plant, peak), heat, supply - plant.approach_k).tank_out_c
+    most = boiling_state(condenser(BOILING, peak, plant.supply_c, plant.range_k), heat).water_most_c
+    if (supply > most + 1e-6).any():
+        raise BadInput(
+            f"In the warmest hour the condensers get water of {supply.max():.1f} °C, and vapour is left.",
+            "Set `plant.chiller`, or take another `plant.rejection`.",
+        )
+    assert BOILING.boiling_c is not None
+    return np.full_like(heat, BOILING.boiling_c)
+
+
+def _tanks(plant: Plant, heat_w: float) -> Tanks:
+    return tanks(
+        OIL, heat_w, plant.supply_c, plant.range_k, plant.approach_k, plant.loop_pa, plant.pump_efficiency
+    )
 
 
 def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
     """A plant for `it_w` of heat as the file describes it; sized with 10 % for pumps and chiller.
 
     The cooler is designed for 8 K between air and returned coolant, the chiller for a COP of 5 between 7 and
-    30 °C (AHRI 551/591's temperatures), keeping its share of Carnot's. Immersion needs no rear doors but a
-    tank's own pumps; its loop is taken like a cold plate's. Flow is heat over range: 1.007 kg/L x 3,981
-    J/kg/K for PG25.
+    30 °C (AHRI 551/591's temperatures), keeping its share of Carnot's. Flow is heat over range: 1.007 kg/L x
+    3,981 J/kg/K for PG25 through cold plates, the oil's own through single-phase tanks; what boils is not
+    pumped, only the facility's water, through its condensers. Rear doors beside tanks have glycol.
     """
-    flow = it_w / (plant.range_k * 3981 * 1007)
+    in_tanks = 0.0 if plant.kind == "cold-plate" else 1 - plant.air_share
+    flow = it_w * (1 - in_tanks) / (plant.range_k * 3981 * 1007)
     facility = it_w / (plant.range_k * 4180 * 990)
-    pumps = (
-        PumpDuty("racks", flow, Resistance(plant.loop_pa), plant.pump_efficiency),
-        PumpDuty("facility", facility, Resistance(plant.facility_pa), plant.pump_efficiency),
-    )
+    pumps = [PumpDuty("facility", facility, Resistance(plant.facility_pa), plant.pump_efficiency)]
+    if plant.kind == "single-phase" and in_tanks:
+        pumps.append(_tanks(plant, it_w * in_tanks).pump)
+    if in_tanks < 1:
+        pumps.append(PumpDuty("racks", flow, Resistance(plant.loop_pa), plant.pump_efficiency))
     returned = plant.supply_c - plant.approach_k
     heat = 1.1 * it_w
     cooler: DryCooler | Tower
@@ -244,7 +302,7 @@ def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
     chiller = carnot_chiller(heat, 5.0, 7.0, 30.0) if plant.chiller else None
     return LiquidPlant(
         it_w,
-        pumps,
+        tuple(pumps),
         cooler,
         supply_c=plant.supply_c,
         approach_k=plant.approach_k,

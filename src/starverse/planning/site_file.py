@@ -1,9 +1,10 @@
 """A site as a person writes it: one TOML file, each key with its unit, nothing unknown let through."""
 
+from collections.abc import Iterable
 from math import isfinite
 from typing import Literal, get_origin, get_type_hints
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from starverse.model.errors import BadInput
 from starverse.model.written import as_struct, parsed
@@ -29,7 +30,7 @@ class Cards(Struct, frozen=True):
 
 
 class Plant(Struct, frozen=True):
-    """How heat leaves. Temperatures are those that the racks get."""
+    """How heat leaves. Temperatures are those that the racks get, or tanks, or the condensers over them."""
 
     kind: Cooling = "cold-plate"
     supply_c: float = 40.0
@@ -37,11 +38,11 @@ class Plant(Struct, frozen=True):
     approach_k: float = 4.0
     """Of the racks' supply above the coolers': one CDU; 3 K more for each exchanger between."""
     air_share: float = 0.10
-    """The share of heat that rear doors take; all of it with `kind` air."""
+    """The share of heat that rear doors take, tanks or plates the rest; all of it with `kind` air."""
     rejection: Rejection = "hybrid"
     chiller: bool = True
     loop_pa: float = 250_000.0
-    """Pressure drop of the racks' loop with its CDU, at full flow."""
+    """Pressure drop of the racks' or the tanks' loop with its CDU, at full flow."""
     facility_pa: float = 200_000.0
     pump_efficiency: float = 0.65
     fan_share: float = 0.02
@@ -54,6 +55,9 @@ class Electrical(Struct, frozen=True):
     rack_w: float = 30_000.0
     other_share: float = 0.005
     """Lighting, security, offices: a share of IT."""
+    cooled_share: float = 1.0
+    """The share of the heat of rectifiers, busbars, distribution and UPS that the plant carries away, too;
+    transformers stand outdoors."""
 
 
 class Money(Struct, frozen=True):
@@ -84,16 +88,26 @@ def parse_site(text: str, file: str = "the site file") -> Site:
     """The site that a TOML text describes. Raises BadInput, naming key and remedy."""
     given = parsed(text, file)
     site = as_struct(given, Site, file)
-    _check_ranges(site, file)
-    unused = {"supply_c", "rejection", "chiller"} & given.get("plant", {}).keys()
-    if site.plant.kind == "air" and unused:
-        key = min(unused)
-        raise BadInput(f"{file}: `plant.{key}` does not apply to `kind` air.", f"Leave out `plant.{key}`.")
+    check_ranges(site, file)
+    _check_applies(site, given.get("plant", {}).keys(), file)
     return site
 
 
-def _check_ranges(site: Site, file: str) -> None:
-    """Shares are from 0 to 1, counts and watts above zero, temperatures within `_LIMITS`."""
+def _check_applies(site: Site, given: Iterable[str], file: str) -> None:
+    """An air hall's units have their own temperatures, flows and fans: no key beside `kind` is theirs."""
+    for key in sorted({*given} - {"kind"}) if site.plant.kind == "air" else ():
+        raise BadInput(f"{file}: `plant.{key}` does not apply to `kind` air.", f"Leave out `plant.{key}`.")
+
+
+def check_ranges(site: Site, file: str = "the site") -> None:
+    """Shares are from 0 to 1, counts and watts above zero, temperatures within `_LIMITS`, all under `_MOST`.
+
+    Raises BadInput with the key of one that is not, and of one that an air hall would not heed.
+    """
+    usual = structs.asdict(Plant())
+    _check_applies(
+        site, [key for key, value in structs.asdict(site.plant).items() if value != usual[key]], file
+    )
     for part in ("cards", "plant", "electrical", "money"):
         table = getattr(site, part)
         for name in get_type_hints(type(table)):
@@ -111,9 +125,25 @@ def _check_ranges(site: Site, file: str) -> None:
                 raise BadInput(f"{file}: `{key}` = {value:g} is below zero.", "Give it from zero.")
             if name in _ABOVE_ZERO and value <= 0:
                 raise BadInput(f"{file}: `{key}` must be above zero.", f"Raise `{key}`.")
+            most = _MOST.get(name, next((_MOST[end] for end in _MOST if name.endswith(end)), value))
+            if value > most:
+                raise BadInput(f"{file}: `{key}` = {value:g} is beyond any site.", f"Give at most {most:g}.")
 
 
 _LIMITS = {"supply_c": (5, 70), "approach_k": (0, 30)}
+
+_MOST = {
+    "count": 1e7,
+    "per_node": 10_000,
+    "_w": 1e7,
+    "_k": 60,
+    "_pa": 1e7,
+    "_years": 1_000,
+    "_yuan": 1e9,
+    "_per_kw": 1e9,
+    "_per_kwh": 1e6,
+}
+"""The most of a key, or of what its name ends with; more is a slip, such as a wrong unit."""
 
 _ABOVE_ZERO = {
     "count",

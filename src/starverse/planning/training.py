@@ -13,6 +13,7 @@ from starverse.physics.training.layout import Card, Layout, Software
 from starverse.physics.training.memory import Memory, memory
 from starverse.physics.training.step import Step, step
 from starverse.physics.training.transformer import Transformer
+from starverse.planning.bounds import bounded
 
 EQUATION = (
     "time = (matmul + memory + exposed traffic) × micro-batches + bubble + data parallel traffic + optimiser"
@@ -20,6 +21,9 @@ EQUATION = (
 SOURCE = "Narayanan et al., SC 2021; Korthikanti et al., 2022; constants fitted on published runs"
 DAY_S = 86_400
 CARDS_MAX = 1_000_000
+BATCH_MAX = 1_000_000
+SEQUENCE_MAX = 100_000_000
+TOKENS_MAX = 1e18
 LONG_SEQUENCE = 16_384
 """From here on splitting a sequence among cards is tried."""
 
@@ -51,6 +55,7 @@ class Plan:
 
     def days(self, tokens: float) -> float:
         """Days of steps for so many tokens, without stops."""
+        bounded(1, TOKENS_MAX, tokens=tokens)
         return tokens / self.tokens_per_s / DAY_S
 
     def why_not(self) -> str:
@@ -101,8 +106,9 @@ def best_layout(model: Transformer, cards: int, batch: int, card: Card, software
     answer is the layout that needs least memory (`fits` is false, and `why_not` says what is missing). Raises
     BadInput when not even one layout divides.
     """
-    if not 1 <= cards <= CARDS_MAX or batch < 1:
-        raise BadInput(f"{cards} cards and a batch of {batch} train nothing.", "Give 1 or more of each.")
+    bounded(1, CARDS_MAX, cards=cards)
+    bounded(1, BATCH_MAX, batch=batch)
+    bounded(1, SEQUENCE_MAX, sequence=model.sequence)
     best: tuple[float, Layout] | None = None
     tightest: tuple[float, Layout] | None = None
     full: dict[str, int] = {}
