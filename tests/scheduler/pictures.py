@@ -192,6 +192,7 @@ class Scene:
 
     def decide(self) -> "Scene":
         """All decisions of this instant, each made true before the next."""
+        self.state.now_ms = self.now_ms
         self.state.release(self.now_ms)
         view, cycles = self.state.view, 0
         while view.stirred:

@@ -112,7 +112,8 @@ def settled(insides: tuple[object, ...]) -> object:
     """Without the slots that claims stand in: which one is of no matter."""
     snapshot, spaces, *rest = insides
     assert isinstance(spaces, dict)
-    return snapshot, {kind: arrays[:3] for kind, arrays in spaces.items()}, rest
+    slotless = {kind: (node, card, stock) for kind, (node, card, _, stock) in spaces.items()}
+    return snapshot, slotless, rest
 
 
 TestAnyDay = AnyDay.TestCase
