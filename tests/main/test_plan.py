@@ -89,7 +89,7 @@ def test_a_cluster_is_asked_by_its_preset_or_its_file(
         asked(capsys, "train", "--cluster", str(file), "--parameters", "7e9", "--batch", "64", "--json")
     )
     assert trained["cards"] <= 64
-    assert "Did you mean `xiamen-30k`" in refused(capsys, "collective", "--cluster", "xiamen")
+    assert "Did you mean 'xiamen-30k'" in refused(capsys, "collective", "--cluster", "xiamen")
     assert "--link-gbps" in refused(capsys, "collective", "--cluster", str(file), "--link-gbps", "400")
     assert "--card" in refused(capsys, "train", "--cluster", "frontier")
 

@@ -86,13 +86,16 @@ def test_loss_and_other_jobs_are_part_of_the_question() -> None:
 @pytest.mark.parametrize(
     ("ask", "what"),
     [
-        (lambda: topology_of("torsu:4x4"), "Did you mean torus"),
+        (lambda: topology_of("torsu:4x4"), "Did you mean 'torus'"),
         (lambda: topology_of("torus:4xx"), "like torus:32x32x30"),
         (lambda: topology_of("torus:99x99x99"), "at most 65,536"),
-        (lambda: plan_collective(topology_of("ethernet:4"), "all-reduse", 1), "Did you mean all-reduce"),
+        (lambda: plan_collective(topology_of("ethernet:4"), "all-reduse", 1), "Did you mean 'all-reduce'"),
         (lambda: plan_collective(topology_of("ethernet:4"), "all-reduce", 0), "0 bytes"),
         (lambda: plan_collective(topology_of("ethernet:4"), "all-reduce", 1, 9), "0 to 3"),
-        (lambda: plan_collective(topology_of("ethernet:4"), "all-reduce", 1, 4, "rink"), "Did you mean ring"),
+        (
+            lambda: plan_collective(topology_of("ethernet:4"), "all-reduce", 1, 4, "rink"),
+            "mean 'ring'",
+        ),
         (lambda: plan_collective(topology_of("ethernet:4"), "all-reduce", 1, failed=["spine 9"]), "spine 9"),
     ],
 )

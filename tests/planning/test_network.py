@@ -65,7 +65,7 @@ def test_words_name_cards_and_whole_nodes() -> None:
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [("0-99", "numbered 0 to 15"), ("nod1", "Did you mean `node1`"), ("0-3,3", "twice"), ("1", "two or more"),
+    [("0-99", "numbered 0 to 15"), ("nod1", "Did you mean 'node1'"), ("0-3,3", "twice"), ("1", "two or more"),
      ("", "two or more"), ("3-1", "There are no cards")],
 )  # fmt: skip
 def test_a_placement_that_is_none_is_refused(words: str, says: str) -> None:

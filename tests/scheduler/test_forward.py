@@ -12,7 +12,10 @@ from starverse.model.units import HOUR_MS, MINUTE_MS
 from starverse.scheduler import forward
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import Slot
+from starverse.scheduler.decide import decide
 from starverse.scheduler.line import Request
+from starverse.scheduler.plan import Plan
+from starverse.scheduler.space import Space
 from starverse.scheduler.view import Promise
 
 
@@ -56,3 +59,42 @@ def test_whoever_plainly_starts_later_does(monkeypatch: pytest.MonkeyPatch) -> N
     assert (scene.promised("1"), scene.promised("2")) == (30, 60)
     assert any(said_of), "it never was plain"
     assert any(kept), "nobody ever could have come forward"
+
+
+def test_what_is_plain_is_found_again_by_trying(monkeypatch: pytest.MonkeyPatch) -> None:
+    after = forward.Still.after
+    held: list[bool] = []
+
+    def noted(still: forward.Still, first: Promise, space: Space, now_ms: int) -> forward.Still | None:
+        found = after(still, first, space, now_ms)
+        held.append(found is not None)
+        return found
+
+    monkeypatch.setattr(forward.Still, "after", noted)
+    of_one_class: Sequence[Priority] = ("on-demand",)
+    of_two: Sequence[Priority] = ("on-demand", "preemptible")
+    for seed in range(8):
+        priorities = of_two if seed % 2 else of_one_class
+        crowd = _Doubted(Site(2, 3, 4, 4), 5, priorities, seed)
+        for turn in range(120):
+            if crowd.used > crowd.site.size * 9 // 10 and turn % 3:
+                crowd.end_one()
+            elif turn % 2:
+                cards = crowd.chance.choice((4, 8, 16, 32))
+                crowd.submit(crowd.spec(cards, 4, crowd.chance.choice((1, 4, 24)) * HOUR_MS, priorities[-1]))
+            else:
+                crowd.submit(crowd.spec(crowd.chance.choice((1, 2, 4)), 1, 2 * HOUR_MS, priorities[0]))
+            crowd.now_ms += crowd.chance.choice((0, 1, 20)) * MINUTE_MS
+            crowd.settle()
+    assert any(held), "nothing ever was plain"
+    assert not all(held), "nothing ever changed"
+
+
+class _Doubted(Crowd):
+    """A crowd whose every decision is made again with nothing proven."""
+
+    def decide(self) -> Plan:
+        bare, _ = decide(self.state.view, {}, self.now_ms)
+        plan = super().decide()
+        assert plan == bare, "what was proven has changed the plan"
+        return plan

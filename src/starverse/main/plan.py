@@ -27,7 +27,7 @@ _MICRO_YUAN = "_micro_yuan"
 def site(spec: Path | None, weather: Path | None, plot: Path | None, *, json: bool) -> None:
     """Print a site's year, and draw it."""
     form = _form(plot) if plot else "png"
-    asked = parse_site(text_of(spec, "utf-8"), str(spec)) if spec else Site()
+    asked = parse_site(text_of(spec), str(spec)) if spec else Site()
     year = _weather(weather)
     answer = plan_site(asked, year)
     if plot:

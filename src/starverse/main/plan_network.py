@@ -8,15 +8,15 @@ import numpy as np
 
 from starverse.main.plan import show_answer, text_of
 from starverse.model import events as ev
+from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest
 from starverse.model.spec import GBPS, Cluster, parse_cluster, preset
-from starverse.model.written import nearest
 from starverse.physics.fabric.topology import Topology
 from starverse.physics.fabric.traffic import Conditions
 from starverse.physics.training.layout import CARDS
 from starverse.physics.training.published import software
 from starverse.physics.training.transformer import of_size
-from starverse.planning.bounds import bounded
 from starverse.planning.collective import plan_collective
 from starverse.planning.network import card_of, network_of, topology_of
 from starverse.planning.placement import cards_at, cards_of, in_place

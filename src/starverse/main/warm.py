@@ -124,7 +124,7 @@ class Progress(event.Listener):
 
 
 @contextmanager
-def _listening(listener: "event.Listener") -> Iterator[None]:
+def _listening(listener: event.Listener) -> Iterator[None]:
     with event.install_listener("numba:compile", listener):
         yield
 

@@ -1,6 +1,8 @@
-"""Names that a person writes many of at once: `r[1-3]-n[01-18]`."""
+"""Names as a person writes them: many at once, `r[1-3]-n[01-18]`, and those that are not known."""
 
+import difflib
 import re
+from collections.abc import Iterable
 from itertools import product
 from math import prod
 from typing import Any
@@ -38,3 +40,13 @@ def shown(value: Any) -> str:
     """What a person wrote, fit to stand in a sentence."""
     text = "".join(c if c.isprintable() else " " for c in str(value)[:60])
     return f"'{text}'"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The remedy for an unknown word."""
+    known = list(dict.fromkeys(known))
+    near = difflib.get_close_matches(word, known, 1, 0.5)
+    if near:
+        return f"Did you mean '{near[0]}'?"
+    listed = ", ".join(known[:20]) + ", …" * (len(known) > 20)
+    return f"There are: {listed}." if known else "There is nothing of that sort here."

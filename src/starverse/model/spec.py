@@ -9,9 +9,11 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest
 from starverse.model.units import CARDS_MAX
-from starverse.model.written import as_struct, nearest, parsed, within
+from starverse.model.written import as_struct, parsed
 
 Ints = NDArray[np.int64]
 
@@ -208,14 +210,14 @@ def _check(cluster: Cluster, file: str) -> None:
         remedy = "Make `node` the last level; cards stand in `node.cards`."
         raise BadInput(what, remedy)
     for name, count in cluster.levels.items():
-        within(f"levels.{name}", count, 1, COUNT_MAX, file)
+        bounded(1, COUNT_MAX, file, **{f"levels.{name}": count})
     for part in ("node", "network"):
         table = getattr(cluster, part)
         for name in table.__struct_fields__:
             value = getattr(table, name)
             if not isinstance(value, str):
                 for number in value if isinstance(value, tuple) else (value,):
-                    within(f"{part}.{name}", number, *_LIMITS.get(name, (1, COUNT_MAX)), file)
+                    bounded(*_LIMITS.get(name, (1, COUNT_MAX)), file, **{f"{part}.{name}": number})
     if cluster.cards > CARDS_MAX:
         raise BadInput(
             f"{file}: `levels` make {cluster.cards:,} cards.", f"Give a cluster of at most {CARDS_MAX:,}."

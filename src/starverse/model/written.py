@@ -1,21 +1,20 @@
 """Reads a TOML file that a person wrote into structs: each error names the key and the remedy."""
 
 import tomllib
-from collections.abc import Sequence
 from difflib import get_close_matches
-from math import isfinite
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct, ValidationError, convert
 
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest
 
 T = TypeVar("T", bound=Struct)
 
 UNITS = (
-    *("_w", "_c", "_k", "_pa", "_yuan", "_yuan_per_kw", "_yuan_per_kwh", "_years", "_share", "_gbps", "_ns"),
-)
+    "_w", "_c", "_k", "_pa", "_yuan", "_yuan_per_kw", "_yuan_per_kwh", "_years", "_share", "_gbps", "_ns",
+)  # fmt: skip
 """How keys end that have a unit."""
 
 
@@ -44,20 +43,6 @@ def as_struct(given: dict[str, Any], shape: type[T], file: str) -> T:
         raise BadInput(f"{file}: `{key}`: {what[0].lower()}{what[1:]}.", remedy) from None
 
 
-def within(key: str, value: float, low: float, high: float, file: str) -> None:
-    """Raises BadInput with the key for a value that is no number from low to high."""
-    if not isfinite(value):
-        raise BadInput(f"{file}: `{key}` is not finite.", "Give a number.")
-    if not low <= value <= high:
-        raise BadInput(f"{file}: `{key}` = {value:g} makes no sense.", f"Give {low:g} to {high:g}.")
-
-
-def nearest(word: str, known: Sequence[str]) -> str:
-    """The remedy for an unknown word: the nearest known one, or all of them."""
-    near = get_close_matches(word, known, 1, 0.5)
-    return f"Did you mean `{near[0]}`?" if near else f"There is {', '.join(known)}."
-
-
 def _check_keys(given: dict[str, Any], shape: type[Struct], path: str, file: str) -> None:
     hints = get_type_hints(shape)
     known = {name: hints[name] for name in shape.__struct_fields__}
@@ -82,7 +67,7 @@ def _struct(hint: Any, value: Any, key: str, file: str) -> type[Struct] | None:
     if kind is None:
         raise BadInput(f"{file}: `{key}.kind` must be said.", f"Give {', '.join(kinds)}.")
     if kind not in kinds:
-        raise BadInput(f"{file}: `{key}.kind`: there is no '{kind}'.", nearest(str(kind), list(kinds)))
+        raise BadInput(f"{file}: `{key}.kind`: there is no '{kind}'.", nearest(str(kind), kinds))
     return kinds[kind]
 
 

@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.physics.checkpoints import (
     Level,
@@ -14,7 +15,6 @@ from starverse.physics.checkpoints import (
 )
 from starverse.physics.faults.fleet import expected_stops
 from starverse.physics.faults.fleets import fleet_named
-from starverse.planning.bounds import bounded
 
 EQUATION = "τ_i = √(2 δ_i / λ_i); one level: Daly's √(2δM) (1 + ⅓√(δ/2M) + ⅑δ/2M) - δ"
 SOURCE = "Young, CACM 17 (1974); Daly, FGCS 22 (2006); Benoit et al., IEEE Trans. Computers 66 (2017)"

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 
+from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest
 from starverse.physics.fabric.bucket import torus_allreduce_s
 from starverse.physics.fabric.collectives import Timing, Wire, closed_form_s, torus_alltoall_s
 from starverse.physics.fabric.grid import Grid
@@ -14,7 +15,6 @@ from starverse.physics.fabric.network import NO_LINKS, Flags, Network
 from starverse.physics.fabric.steps import AS_FLOWS
 from starverse.physics.fabric.topology import Nodes, Topology, latencies_ns
 from starverse.physics.fabric.traffic import WELL, Conditions, collective
-from starverse.planning.bounds import bounded
 
 EQUATIONS = {
     "ring": "steps × (way + part / rate), part = bytes / cards",
@@ -70,7 +70,7 @@ def plan_collective(
     taken where none is named. Raises BadInput for what is unknown or cut off.
     """
     if kind not in AS_FLOWS:
-        raise BadInput(f"There is no collective '{kind}'.", _nearest(kind, tuple(AS_FLOWS)))
+        raise BadInput(f"There is no collective '{kind}'.", nearest(kind, tuple(AS_FLOWS)))
     if bytes_ <= 0:
         raise BadInput(f"A collective of {bytes_:g} bytes does nothing.", "Give 1 byte or more.")
     bounded(0, 1e18, bytes=bytes_)
@@ -133,7 +133,7 @@ def _tried(kind: str, algorithm: str, cards: int, node_cards: int, dims: Sequenc
     known = AS_FLOWS[kind]
     if algorithm != "best":
         if algorithm not in known:
-            raise BadInput(f"There is no {kind} by the algorithm '{algorithm}'.", _nearest(algorithm, known))
+            raise BadInput(f"There is no {kind} by the algorithm '{algorithm}'.", nearest(algorithm, known))
         return (algorithm,)
     fits = {
         "halving-doubling": cards & (cards - 1) == 0,
@@ -154,8 +154,3 @@ def _alone_s(
     if algorithm == "hierarchical" or (kind, algorithm) == ("broadcast", "ring"):
         return None
     return closed_form_s(kind, algorithm, cards, bytes_, wire)
-
-
-def _nearest(word: str, known: Sequence[str]) -> str:
-    close = get_close_matches(word, known, 1)
-    return f"Did you mean {close[0]}?" if close else f"Say {', '.join(known)}."

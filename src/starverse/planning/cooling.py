@@ -2,6 +2,7 @@
 
 from msgspec import Struct
 
+from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.physics.cooling.card import (
     KINDS,
@@ -14,7 +15,6 @@ from starverse.physics.cooling.card import (
 )
 from starverse.physics.cooling.fluids import fluid_named, properties
 from starverse.physics.cooling.step import seconds_until
-from starverse.planning.bounds import bounded
 
 EQUATION = "T = Tin + P (R1 + R2) / (1 - a P (R1 + R2)); pump V Δp / η"
 SOURCES = {

@@ -2,11 +2,11 @@
 
 from msgspec import Struct
 
+from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.physics.faults.fleet import SHARED, expected_stops
 from starverse.physics.faults.fleets import fleet_named
 from starverse.physics.faults.hazard import thermal_share, total_hazard_per_h
-from starverse.planning.bounds import bounded
 
 EQUATION = (
     "stops = Σ_j cards x ∫h_j dt x exp[Ea/k (1/Tref - 1/T)]; h_j = λ_j, or (k/η)(t/η)^(k-1) where k ≠ 1"

@@ -1,15 +1,15 @@
 """The network that a cluster's file or a line of words describes."""
 
 from dataclasses import replace
-from difflib import get_close_matches
 
+from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest
 from starverse.model.spec import GBPS, Clos, Cluster, Dragonfly, Ethernet, FatTree, HyperX, Torus
 from starverse.physics.fabric import dragonfly, tree
 from starverse.physics.fabric.grid import Grid
 from starverse.physics.fabric.topology import Nodes, Topology
 from starverse.physics.training.layout import Card
-from starverse.planning.bounds import bounded
 
 CARDS_MAX = 65_536
 """A network beyond this is not laid out link by link."""
@@ -84,9 +84,7 @@ def topology_of(
     bounded(1, CARDS_MAX, node_cards=node_cards)
     head, _, rest = words.partition(":")
     if head not in HEADS:
-        close = get_close_matches(head, HEADS, 1)
-        remedy = f"Did you mean {close[0]}?" if close else f"Say {', '.join(HEADS)}."
-        raise BadInput(f"There is no network '{head}'.", remedy)
+        raise BadInput(f"There is no network '{head}'.", nearest(head, HEADS))
     try:
         outside = _outside(head, rest, link_bytes_per_s, hop_ns, node_cards)
     except (ValueError, IndexError):

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from starverse.model.errors import BadInput
 from starverse.model.events import LayoutSet, NodeJoined
-from starverse.model.names import Pattern, shown
-from starverse.model.written import nearest
+from starverse.model.names import Pattern, nearest, shown
 
 _CARDS = re.compile(r"(\d{1,7})(?:-(\d{1,7}))?")
 EXAMPLE = "Write it like 0-63,128-191, or node[0-7] for whole nodes."
@@ -31,7 +30,7 @@ def cards_at(words: str, nodes: Sequence[str], node_cards: int, cards: int) -> t
         number = number or {name: at for at, name in enumerate(nodes)}
         for name in Pattern(part, "placement").names:
             if name not in number:
-                raise BadInput(f"There is no node {shown(name)}.", nearest(name, list(nodes)[:1000]))
+                raise BadInput(f"There is no node {shown(name)}.", nearest(name, nodes[:1000]))
             found += range(number[name] * node_cards, (number[name] + 1) * node_cards)
     return _once(found)
 
@@ -65,7 +64,7 @@ def cards_of(
     found = []
     for node, own in shares.items():
         if node not in number:
-            raise BadInput(f"There is no node {shown(node)}.", nearest(node, list(nodes)[:1000]))
+            raise BadInput(f"There is no node {shown(node)}.", nearest(node, nodes[:1000]))
         if number[node] * node_cards >= cards or max(own, default=0) >= node_cards:
             raise BadInput(
                 f"The network has no card {max(own, default=0)} on a node number {number[node]}.",

@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 
+from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.physics.fabric.topology import Topology
 from starverse.physics.fabric.traffic import WELL, Conditions, slowest_bytes_per_s
@@ -13,7 +14,6 @@ from starverse.physics.training.layout import Card, Layout, Software
 from starverse.physics.training.memory import Memory, memory
 from starverse.physics.training.step import Step, step
 from starverse.physics.training.transformer import Transformer
-from starverse.planning.bounds import bounded
 
 EQUATION = (
     "time = (matmul + memory + exposed traffic) × micro-batches + bubble + data parallel traffic + optimiser"

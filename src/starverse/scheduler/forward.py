@@ -27,6 +27,8 @@ class Reach(NamedTuple):
     theirs: int = 1
     theirs_ms: int = 0
     lack: int = 0
+    to_ms: int = int(NEVER)
+    """When somebody else's run would be over: then nobody is in the way."""
 
 
 class Still(NamedTuple):
@@ -44,12 +46,8 @@ class Still(NamedTuple):
 
     def after(self, first: Promise, space: Space, now_ms: int) -> "Still | None":
         """The same after what changed meanwhile; None where it is not plain any more."""
-        grown = space.grown, space.shrunk
-        if (first.whose, first.at_ms, grown) != (
-            self.whose,
-            self.at_ms,
-            self.grown,
-        ) or now_ms >= self.next_ms:
+        told = first.whose, first.at_ms, (space.grown, space.shrunk)
+        if told != (self.whose, self.at_ms, self.grown) or now_ms >= self.next_ms:
             return None
         lots = space.changed_since(self.mark)
         if lots is None:
@@ -77,20 +75,21 @@ def bring_forward(book: Book, still: Still | None) -> Still | None:
     if first.lot is None or first.job in book.settled or first.job in book.promises:
         return None
     book.settle()
-    still = still and still.after(first, space, book.now_ms)
-    if still:
-        return still
+    if still and view.promises.keys().isdisjoint(book.settled):  # who starts now is in nobody's way
+        still = still.after(first, space, book.now_ms)
+        if still:
+            return still
     request = _request(book, first)
     reach = _tried(book, request, first)
     if reach is None or view.limits.binds(request) or space.node[BOOKED, : space.size].any():
         return None
     soon = np.empty(space.size, np.bool_)
-    next_ms = int(_soon(space.node, space.card, reach.member, reach.until_ms, soon))
+    next_ms = min(reach.to_ms, int(_soon(space.node, space.card, reach.member, reach.until_ms, soon)))
     return Still(first.whose, first.at_ms, space.mark, (space.grown, space.shrunk), next_ms, soon, reach)
 
 
 def _tried(book: Book, request: Request, first: Promise) -> Reach | None:
-    """None where it came forward, else what that depends on."""
+    """What it depends on that it did not come forward; None where it did, or too much plays a part."""
     space = book.space
     plain = Reach(request.member, first.at_ms)
     if later.members_before(space.node, space.card, space.size, request.member, first.at_ms) < request.least:
@@ -103,16 +102,14 @@ def _tried(book: Book, request: Request, first: Promise) -> Reach | None:
         lack = lacks(book, others[0], slot, request, first)
         if lack > 0:
             theirs = _request(book, others[0]).member
-            return Reach(request.member, slot.at_ms, theirs, others[0].at_ms, lack)
+            return Reach(request.member, slot.at_ms, theirs, others[0].at_ms, lack, others[0].to_ms)
     mark, promises = len(book.undo), dict(book.promises)
     book.drop(first)
     book.claim(first.job, first.whose, request, slot)
-    if others_keep(book, others):
-        return None
-    book.take_back(mark)
-    book.promises = promises
-    members = [_request(book, other).member for other in others]
-    return Reach(min(request.member, *members), max(first.at_ms, *(other.at_ms for other in others)))
+    if not others_keep(book, others):
+        book.take_back(mark)
+        book.promises = promises
+    return None
 
 
 def _request(book: Book, promise: Promise) -> Request:

@@ -186,7 +186,7 @@ class Space:
         """Those that were changed since, None when too many were."""
         return self._trail[mark - self._trail_start :] if mark >= self._trail_start else None
 
-    def _changes(self, lot: Lot) -> None:
+    def _follow(self, lot: Lot) -> None:
         self._trail.append(lot)
         if len(self._trail) >= 2 * _TRAIL_LENGTH:
             del self._trail[:_TRAIL_LENGTH]
@@ -227,7 +227,7 @@ class Space:
     def take(self, lot: Lot, ends_ms: int) -> None:
         """Mark cards as used, at the latest until then; no run may have them, or so much of a shared one."""
         self._ahead.forget()
-        self._changes(lot)
+        self._follow(lot)
         if lot.milli:
             self.parts.take(self.node, self.card, self.slot, lot, ends_ms)
             return
@@ -242,7 +242,7 @@ class Space:
     def undo(self, lot: Lot) -> None:
         """Take back a `take` that was only tried: nobody hears of it."""
         self._ahead.forget()
-        self._changes(lot)
+        self._follow(lot)
         if lot.milli:
             self.parts.give(self.node, self.card, self.slot, lot)
             return
@@ -252,7 +252,7 @@ class Space:
     def until(self, lot: Lot, ends_ms: int) -> None:
         """Say anew when the run on these cards ends at the latest."""
         self._ahead.forget()
-        self._changes(lot)
+        self._follow(lot)
         if lot.milli:
             self.parts.until(self.node, self.card, self.slot, lot, ends_ms)
             return
@@ -277,13 +277,13 @@ class Space:
         while not k.claim(self.node, self.card, self.slot, *args):
             self.slot = np.pad(self.slot, ((0, 0), (0, 0), (0, self.slot.shape[2])))
         self._ahead.claimed(lot, to_ms, whose)
-        self._changes(lot)
+        self._follow(lot)
 
     def forget(self, lot: Lot, whose: int) -> None:
         """Take back a `claim` that was only tried: nobody hears of it."""
         k.unclaim(self.node, self.card, self.slot, lot.nodes, whose)
         self._ahead.unclaimed(whose)
-        self._changes(lot)
+        self._follow(lot)
 
     def unclaim(self, lot: Lot, whose: int) -> None:
         """Let go of what one claimant has there."""

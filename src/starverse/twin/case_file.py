@@ -21,7 +21,7 @@ from starverse.model.job import (
     Slice,
     member_of,
 )
-from starverse.model.names import NAMES_MAX, Pattern, shown
+from starverse.model.names import NAMES_MAX, Pattern, nearest, shown
 from starverse.model.units import CARD, CARDS_MAX, HOUR_MS, YUAN, parse_cards
 from starverse.train.contract import EXIT_DONE
 from starverse.twin.case import Case, CaseJob, Expect
@@ -32,7 +32,6 @@ from starverse.twin.tables import (
     counted,
     each_of,
     filled,
-    nearest,
     one_of,
     whole,
 )

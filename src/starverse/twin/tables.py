@@ -1,13 +1,12 @@
 """Reads the tables of a file a person wrote: each error names the key and the remedy."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
 from starverse.model.errors import BadInput, StarverseError
-from starverse.model.names import Pattern, shown
+from starverse.model.names import Pattern, nearest, shown
 from starverse.model.units import DURATION_MAX_MS, SECOND_MS, parse_duration_ms
 
 TEXT_MAX = 500
@@ -117,16 +116,6 @@ class Table:
                 if key in self._not_yet:
                     raise NotYet(f"{self.of(key)}: not yet: {self._not_yet[key]}", "Leave the key out.")
                 raise BadInput(f"{self.of(key)}: this key is not known.", nearest(key, self._known))
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The remedy for an unknown word."""
-    known = list(dict.fromkeys(known))
-    near = difflib.get_close_matches(word, known, 1, 0.5)
-    if near:
-        return f"Did you mean '{near[0]}'?"
-    listed = ", ".join(known[:20]) + ", …" * (len(known) > 20)
-    return f"There are: {listed}." if known else "There is nothing of that sort here."
 
 
 def whole(value: Any, where: str, low: int = 0, high: int = 10**12) -> int:

@@ -68,13 +68,7 @@ def _slots(first: Ints, link: Ints, speed: Floats, packets: Ints, delay: int) ->
     left, to_come = packets.copy(), packets.copy()
     turn, after = _starts(first, link, links)
     arrived = np.where((first[1:] > first[:-1]) & (packets < FOREVER), -1, 0)
-    most = (
-        min(
-            packets.sum(),
-            links * (PAUSE_ABOVE + delay + 3),
-        )
-        + 1
-    )
+    most = min(packets.sum(), links * (PAUSE_ABOVE + delay + 3)) + 1
     owner, hop, behind, unused = np.arange(most), np.arange(most), np.arange(most), np.arange(most)
     front, back, moving = np.full(links, -1), np.full(links, -1), np.full(links, -1)
     held, credit = np.zeros(links, np.int64), np.zeros(links)
