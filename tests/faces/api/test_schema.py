@@ -2,10 +2,12 @@
 
 import re
 import shutil
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import schemathesis
@@ -55,6 +57,8 @@ def operator(served: Served) -> Iterator[Client]:
 
 
 TRIES = 8
+FRAMING = {"content-length", "transfer-encoding"}
+"""Headers that say where a request ends: a broken one never reaches the API (see the last test)."""
 
 
 def test_answers_are_what_the_document_says(served: Served, operator: Client) -> None:
@@ -91,6 +95,8 @@ def _throw(
     @given(operation.as_strategy(generation_mode=mode))
     def throw(case: Any) -> None:
         case.path_parameters = {**(case.path_parameters or {}), **(real or {})}
+        for name in [name for name in case.headers or () if name.lower() in FRAMING]:
+            del case.headers[name]
         answer = case.call(headers=headers, timeout=20)
         assert answer.status_code < 500, f"{operation.label}: {answer.text}"
         assert operator_token not in answer.text or operation.path == "/v1/tokens"
@@ -99,3 +105,14 @@ def _throw(
     operator_token = headers["Authorization"].removeprefix("Bearer ")
     with suppress(Unsatisfiable):  # a route that takes nothing cannot be told anything wrong
         throw()
+
+
+@pytest.mark.parametrize("header", ["Content-Length: NULL", "Transfer-Encoding: never"])
+def test_a_request_without_an_end_is_refused_and_the_server_goes_on(served: Served, header: str) -> None:
+    place = urlsplit(served.url)
+    assert place.hostname
+    with socket.create_connection((place.hostname, place.port or 80), timeout=20) as line:
+        line.sendall(f"GET /v1/health HTTP/1.1\r\nHost: here\r\n{header}\r\n\r\n".encode())
+        assert line.makefile("rb").readline().split()[1] == b"400"
+    with Client(served.url) as client:
+        assert client.health().ready
