@@ -15,6 +15,7 @@ from starverse.physics.cooling.weather import XIAMEN, Weather, read_epw, synthet
 from starverse.planning.checkpoints import plan_checkpoint
 from starverse.planning.cooling import plan_cooling
 from starverse.planning.faults import plan_faults
+from starverse.planning.power import plan_power
 from starverse.planning.site import plan_site, site_year
 from starverse.planning.site_file import Site, parse_site
 
@@ -35,6 +36,11 @@ def site(spec: Path | None, weather: Path | None, plot: Path | None, *, json: bo
 
         plot.write_bytes(site_picture(answer, site_year(asked, year), form))
     show_answer(answer, json=json)
+
+
+def power(system: str, load: float, rack_w: float, against: str, *, json: bool) -> None:
+    """Print what a machine or a rack draws, and where it is lost."""
+    show_answer(plan_power(system, load, rack_w, against), json=json)
 
 
 def cooling(

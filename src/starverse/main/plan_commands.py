@@ -13,7 +13,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 def build() -> App:
     """The commands of `starverse plan`."""
     app = App(name="plan", help="What a cluster would do and cost, by models with their sources.")
-    for command in (collective, train, faults, checkpoint, cooling, site):
+    for command in (collective, train, faults, checkpoint, power, cooling, site):
         app.command()(command)
     return app
 
@@ -35,6 +35,24 @@ def site(
     from starverse.main import plan
 
     plan.site(spec, weather, plot, json=json)
+
+
+def power(
+    system: Annotated[
+        Literal["frontier-9472", "busbar", "ac", "ac-eco"],
+        typer.Argument(help="Frontier's nodes, or a rack on one of the chains that sites have."),
+    ] = "frontier-9472",
+    load: Annotated[float, typer.Option(help="How busy all is, 0 to 1.")] = 1.0,
+    rack_w: Annotated[float, typer.Option(help="Of a rack at full load, W.")] = 30_000.0,
+    against: Annotated[
+        str, typer.Option(help="The chain that another is compared with.", show_default=False)
+    ] = "",
+    json: Json = False,
+) -> None:
+    """What a machine draws from the grid, and which converter loses how much."""
+    from starverse.main import plan
+
+    plan.power(system, load, rack_w, against, json=json)
 
 
 def cooling(

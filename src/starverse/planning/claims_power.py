@@ -7,17 +7,13 @@ from starverse.physics.power.chain import (
     AC_CHAIN,
     AC_CHAIN_ECO,
     BUSBAR_CHAIN,
-    RECTIFIER_48V,
-    SUPPLY_TITANIUM,
-    UPS_DOUBLE,
-    UPS_ECO,
-    Chain,
     busbar_loss_w,
     chain_losses,
     loss_share,
 )
 from starverse.planning.claim import Claim, judged, near, percent
 from starverse.planning.cooling import plan_cooling
+from starverse.planning.power import converting
 
 RACK_W = 30_000.0
 """A rack of four nodes of 8 cards of 700 W, rounded: the one that P1's own figures imply."""
@@ -38,10 +34,8 @@ def p1(
     claimed: float = 1.2, before_share: float = 0.07, after_share: float = 0.03, rack_w: float = RACK_W
 ) -> Claim:
     """What a 48 V busbar saves in a rack."""
-    before_w, before = _converting(AC_CHAIN_ECO, rack_w)
-    after_w, after = _converting(BUSBAR_CHAIN, rack_w)
-    double_w, double = _converting(AC_CHAIN, rack_w)
-    computed = (before_w - after_w) / 1e3
+    before, after, double = (converting(chain, rack_w) for chain in (AC_CHAIN_ECO, BUSBAR_CHAIN, AC_CHAIN))
+    computed = (before.lost_w - after.lost_w) / 1e3
     taken = claimed / (before_share - after_share)
     given = claimed / (1 / (1 - before_share) - 1 / (1 - after_share))
     busbar = float(busbar_loss_w(rack_w, BUSBAR_CHAIN.busbar_v, BUSBAR_CHAIN.busbar_ohm))
@@ -53,16 +47,16 @@ def p1(
         claimed,
         computed,
         "kW per rack",
-        judged(near(claimed, computed), near(before_share, before), near(after_share, after)),
-        f"{percent(before, 1)} and {percent(after, 1)} are lost (claimed {percent(before_share)} and "
-        f"{percent(after_share)}); with double conversion {percent(double, 1)}, "
-        f"{(double_w - after_w) / 1e3:.2f} kW. With transformer, distribution and a UPS before both it is "
+        judged(near(claimed, computed), near(before_share, before.share), near(after_share, after.share)),
+        f"{percent(before.share, 1)} and {percent(after.share, 1)} are lost (claimed {percent(before_share)} and "
+        f"{percent(after_share)}); with double conversion {percent(double.share, 1)}, "
+        f"{(double.lost_w - after.lost_w) / 1e3:.2f} kW. With transformer, distribution and a UPS before both it is "
         f"{percent(whole[0], 1)} and {percent(whole[1], 1)}. {claimed:g} kW of "
         f"{percent(before_share - after_share)} is a rack of {taken:.1f} kW (of input; {given:.1f} of "
         f"output), not of 8 kW, which saves {8 * computed / (rack_w / 1e3):.2f}. The busbar itself loses "
         f"{busbar:.0f} W.",
         "loss curves a + bx + cx²: 80 PLUS Titanium, OCP Open Rack V3",
-        "",
+        f"starverse plan power busbar --against ac-eco --rack-w {rack_w:g}",
     )
 
 
@@ -94,16 +88,3 @@ def p2(claimed: float = 15.0, card_w: float = CARD_W, limit_c: float = LIMIT_C) 
         "two-node card network; OCP cold plate table (2023)",
         f"starverse plan cooling --power-w {card_w:g} --limit-c {limit_c:g}",
     )
-
-
-def _converting(chain: Chain, rack_w: float) -> tuple[float, float]:
-    """What is lost in converting for a rack, in W and as a share of what goes in.
-
-    With a busbar the batteries hang on it, so that the UPS before it is not needed.
-    """
-    stages = {SUPPLY_TITANIUM.name, UPS_DOUBLE.name, UPS_ECO.name}
-    if chain is BUSBAR_CHAIN:
-        stages = {RECTIFIER_48V.name, "busbar"}
-    by_stage = chain_losses(chain, rack_w, rack_w).by_stage_w
-    lost = sum(float(loss) for name, loss in by_stage.items() if name in stages)
-    return lost, lost / (rack_w + lost)

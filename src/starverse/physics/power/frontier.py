@@ -49,10 +49,17 @@ FRONTIER = ShelfSystem()
 
 
 class ShelfPower(Struct, frozen=True):
-    """Power at the grid and what converters lose of it, both in W, shape (steps,)."""
+    """Power at the grid, and what converters lose of it, by stage, all in W, shape (steps,)."""
 
     total_w: Floats
-    lost_w: Floats
+    sivoc_w: Floats
+    rectifier_w: Floats
+
+    @property
+    def lost_w(self) -> Floats:
+        """All losses together."""
+        lost: Floats = self.sivoc_w + self.rectifier_w
+        return lost
 
 
 def shelf_power(system: ShelfSystem, processor_share: Floats, card_share: Floats) -> ShelfPower:
@@ -105,10 +112,12 @@ def _shelf_kernel(
 ) -> Any:
     steps, nodes = processor.shape
     total = np.empty(steps)
-    lost = np.empty(steps)
+    sivoc = np.empty(steps)
+    rectifier = np.empty(steps)
     for step in range(steps):
         step_in = 0.0
-        step_lost = 0.0
+        sivoc_lost = 0.0
+        rectifier_lost = 0.0
         for first in range(0, nodes, nodes_per_chassis):
             out = 0.0
             for node in range(first, first + nodes_per_chassis):
@@ -118,7 +127,9 @@ def _shelf_kernel(
             shelf_out = sivoc_in + switches_w
             shelf_in = (shelf_out + rectifiers * rectifier_fixed_w) / rectifier_efficiency
             step_in += shelf_in
-            step_lost += sivoc_in - out + shelf_in - shelf_out
+            sivoc_lost += sivoc_in - out
+            rectifier_lost += shelf_in - shelf_out
         total[step] = step_in + cdus_w
-        lost[step] = step_lost
-    return total, lost
+        sivoc[step] = sivoc_lost
+        rectifier[step] = rectifier_lost
+    return total, sivoc, rectifier
