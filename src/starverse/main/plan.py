@@ -16,8 +16,10 @@ from starverse.planning.checkpoints import plan_checkpoint
 from starverse.planning.cooling import plan_cooling
 from starverse.planning.faults import plan_faults
 from starverse.planning.power import plan_power
+from starverse.planning.published import YEARS, plan_published
 from starverse.planning.site import plan_site, site_year
-from starverse.planning.site_file import Site, parse_site
+from starverse.planning.site_file import parse_site
+from starverse.planning.site_hours import hours_csv
 
 _ABOUT = ("equation", "source", "boundary", "notes", "assumed")
 """Printed below the figures, as sentences."""
@@ -25,17 +27,51 @@ _ABOUT = ("equation", "source", "boundary", "notes", "assumed")
 _MICRO_YUAN = "_micro_yuan"
 
 
-def site(spec: Path | None, weather: Path | None, plot: Path | None, *, json: bool) -> None:
-    """Print a site's year, and draw it."""
+def site(
+    spec: str | None,
+    weather: Path | None,
+    plot: Path | None,
+    hours: Path | None,
+    changes: list[str],
+    against_pue: float | None,
+    *,
+    json: bool,
+) -> None:
+    """Print a site's year, draw it, and write its hours."""
     form = _form(plot) if plot else "png"
-    asked = parse_site(text_of(spec), str(spec)) if spec else Site()
+    if spec in YEARS:
+        alone = {"--plot": plot, "--hours": hours, "--set": changes, "--against-pue": against_pue}
+        for option, value in alone.items():
+            if value:
+                raise BadInput(f"{spec} is as published: {option} is not for it.", f"Leave out {option}.")
+        show_answer(plan_published(spec, _weather(weather) if weather else None), json=json)
+        return
+    asked = parse_site(_spec_text(spec), spec or "--set", changes)
     year = _weather(weather)
-    answer = plan_site(asked, year)
+    answer = plan_site(asked, year, against_pue)
     if plot:
         from starverse.planning.site_picture import site_picture
 
-        plot.write_bytes(site_picture(answer, site_year(asked, year), form))
+        _write(plot, site_picture(answer, site_year(asked, year), form))
+    if hours:
+        _write(hours, hours_csv(site_year(asked, year), year).encode())
     show_answer(answer, json=json)
+
+
+def _spec_text(spec: str | None) -> str:
+    if spec is None:
+        return ""
+    file = Path(spec)
+    if file.suffix != ".toml" and not file.is_file():
+        raise BadInput(f"There is no site '{spec}'.", f"Name a .toml file, or {' or '.join(YEARS)}.")
+    return text_of(file)
+
+
+def _write(file: Path, content: bytes) -> None:
+    try:
+        file.write_bytes(content)
+    except OSError as wrong:
+        raise BadInput(f"{file} cannot be written: {wrong.strerror}.", "Name another file.") from None
 
 
 def power(system: str, load: float, rack_w: float, against: str, *, json: bool) -> None:

@@ -20,21 +20,42 @@ def build() -> App:
 
 def site(
     spec: Annotated[
-        Path | None, typer.Argument(metavar="SPEC.toml", help="The site; else the reference cluster's.")
+        str | None,
+        typer.Argument(
+            metavar="SPEC.toml",
+            help="The site's file; lbnl-chicago or energyplus-tampa, as published; "
+            "else the reference cluster's.",
+        ),
     ] = None,
     weather: Annotated[
         Path | None,
-        typer.Option(help="A year as an EPW file.", show_default="a synthetic year of Xiamen's normals"),
+        typer.Option(
+            help="A year as an EPW file.",
+            show_default="a synthetic year of Xiamen's normals; the published sites' own",
+        ),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the year into this .png or .svg file.", show_default=False)
+    ] = None,
+    hours: Annotated[
+        Path | None, typer.Option(help="Write the year's hours into this .csv file.", show_default=False)
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A key of the site, such as plant.kind=air; again for more."),
+    ] = None,
+    against_pue: Annotated[
+        float | None,
+        typer.Option(
+            help="Of an air-cooled site: say how much less is drawn than there.", show_default=False
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
     """A year of a site: PUE month by month, power at peak, water, and the cost of a card-hour."""
     from starverse.main import plan
 
-    plan.site(spec, weather, plot, json=json)
+    plan.site(spec, weather, plot, hours, changes or [], against_pue, json=json)
 
 
 def power(

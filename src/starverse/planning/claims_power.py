@@ -48,10 +48,10 @@ def p1(
         computed,
         "kW per rack",
         judged(near(claimed, computed), near(before_share, before.share), near(after_share, after.share)),
-        f"{percent(before.share, 1)} and {percent(after.share, 1)} are lost (claimed {percent(before_share)} and "
-        f"{percent(after_share)}); with double conversion {percent(double.share, 1)}, "
-        f"{(double.lost_w - after.lost_w) / 1e3:.2f} kW. With transformer, distribution and a UPS before both it is "
-        f"{percent(whole[0], 1)} and {percent(whole[1], 1)}. {claimed:g} kW of "
+        f"{percent(before.share, 1)} and {percent(after.share, 1)} are lost (claimed "
+        f"{percent(before_share)} and {percent(after_share)}); with double conversion "
+        f"{percent(double.share, 1)}, {(double.lost_w - after.lost_w) / 1e3:.2f} kW. With transformer, "
+        f"distribution and a UPS before both it is {percent(whole[0], 1)} and {percent(whole[1], 1)}. {claimed:g} kW of "
         f"{percent(before_share - after_share)} is a rack of {taken:.1f} kW (of input; {given:.1f} of "
         f"output), not of 8 kW, which saves {8 * computed / (rack_w / 1e3):.2f}. The busbar itself loses "
         f"{busbar:.0f} W.",

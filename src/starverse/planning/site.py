@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.model.units import YUAN
 from starverse.money.tco import (
@@ -20,7 +21,7 @@ from starverse.money.tco import (
 )
 from starverse.physics.cooling.chiller import carnot_chiller
 from starverse.physics.cooling.crac import ECONOPHASE_HALL, AirHall, AirServers, CracUnit, hall_power
-from starverse.physics.cooling.fluids import fluid_named
+from starverse.physics.cooling.fluids import Fluid, dielectric_named
 from starverse.physics.cooling.immersion import Tanks, boiling_state, condenser, tank_state, tanks
 from starverse.physics.cooling.loop import Resistance
 from starverse.physics.cooling.plant import LiquidPlant, PumpDuty, plant_power
@@ -56,17 +57,15 @@ _COOLED = (
     "`electrical.cooled_share`: the plant cools {:.0%} of the heat of rectifiers, busbars, distribution and "
     "UPS; transformers stand outdoors"
 )
-OIL, BOILING = fluid_named("silicone-oil"), fluid_named("novec-649")
-"""What single-phase and two-phase tanks hold."""
+USUAL_FLUID = {"single-phase": "silicone-oil", "two-phase": "novec-649"}
+"""What tanks hold where `plant.fluid` says nothing."""
 
 _CHAINS = {"busbar": BUSBAR_CHAIN, "ac": AC_CHAIN, "ac-eco": AC_CHAIN_ECO}
 _ASSUMED = {
     "air": ("the hall is EnergyPlus' example's units, scaled, at their own supply temperature",),
-    "single-phase": (
-        "all heat but the rear doors' goes into tanks of silicone-oil, whose flash point is 42 °C",
-    ),
+    "single-phase": ("all heat but the rear doors' goes into tanks of {fluid}",),
     "two-phase": (
-        "all heat but the rear doors' boils novec-649; `supply_c` is of the water that their condensers get",
+        "all heat but the rear doors' boils {fluid}; `supply_c` is of the water that their condensers get",
         "nothing is pumped in the tanks, and none of the vapour is lost",
     ),
 }
@@ -110,11 +109,18 @@ class SiteAnswer(Struct, frozen=True):
     card_hour: CardHour
     card_hour_micro_yuan: int
     break_even_card_yuan: float
+    saved_share: float | None
+    """Of the electricity of the air-cooled site that it is compared with."""
     assumed: tuple[str, ...]
 
 
-def plan_site(site: Site, weather: Weather) -> SiteAnswer:
-    """A year of a site: PUE by month, power at peak, water, and the cost of a sold card-hour."""
+def plan_site(site: Site, weather: Weather, against_pue: float | None = None) -> SiteAnswer:
+    """A year of a site: PUE by month, power at peak, water, and the cost of a sold card-hour.
+
+    `against_pue` is that of a site cooled by air, whose servers' fans take a tenth on top of what computes:
+    what all takes for the same computing is `tue` here and 1.1 times that PUE there.
+    """
+    bounded(1, 100, against_pue=against_pue)
     year = site_year(site, weather)
     found: Indices = indices(year.energy, 3)
     total_kw = year.total_w / 1e3
@@ -155,14 +161,30 @@ def plan_site(site: Site, weather: Weather) -> SiteAnswer:
         card_hour=hour,
         card_hour_micro_yuan=hour.total,
         break_even_card_yuan=even,
+        saved_share=None if against_pue is None else 1 - found.tue / ((1 + Cards().fan_share) * against_pue),
         assumed=(
             "loss curves and plant sizes are typical, not one maker's",
             "the load is the same all year",
             _COOLED.format(site.electrical.cooled_share),
-            *_ASSUMED.get(site.plant.kind, ()),
+            *(said.format(fluid=_fluid_said(site.plant)) for said in _ASSUMED.get(site.plant.kind, ())),
             hour.definition,
         ),
     )
+
+
+def tank_fluid(plant: Plant) -> Fluid:
+    """What the tanks of a plant hold. Raises BadInput for what conducts, or is not known."""
+    return dielectric_named(plant.fluid or USUAL_FLUID[plant.kind])
+
+
+def _fluid_said(plant: Plant) -> str:
+    """A tank's fluid with its flash point, where it has one."""
+    if plant.kind not in USUAL_FLUID:
+        return ""
+    fluid = tank_fluid(plant)
+    if fluid.flash_c is not None:
+        return f"{fluid.name}, whose flash point is {fluid.flash_c:g} °C"
+    return f"{fluid.name}, which boils at {fluid.boiling_c:g} °C"
 
 
 def site_year(site: Site, weather: Weather) -> SiteYear:
@@ -253,20 +275,20 @@ def _tank_c(plant: Plant, heat: Floats, supply: Floats) -> Floats | None:
         return None
     if plant.kind == "single-phase":
         return tank_state(_tanks(plant, peak), heat, supply - plant.approach_k).tank_out_c
-    most = boiling_state(condenser(BOILING, peak, plant.supply_c, plant.range_k), heat).water_most_c
+    boiling = tank_fluid(plant)
+    most = boiling_state(condenser(boiling, peak, plant.supply_c, plant.range_k), heat).water_most_c
     if (supply > most + 1e-6).any():
         raise BadInput(
             f"In the warmest hour the condensers get water of {supply.max():.1f} °C, and vapour is left.",
             "Set `plant.chiller`, or take another `plant.rejection`.",
         )
-    assert BOILING.boiling_c is not None
-    return np.full_like(heat, BOILING.boiling_c)
+    assert boiling.boiling_c is not None
+    return np.full_like(heat, boiling.boiling_c)
 
 
 def _tanks(plant: Plant, heat_w: float) -> Tanks:
-    return tanks(
-        OIL, heat_w, plant.supply_c, plant.range_k, plant.approach_k, plant.loop_pa, plant.pump_efficiency
-    )
+    fluid, loop_pa, efficiency = tank_fluid(plant), plant.loop_pa, plant.pump_efficiency
+    return tanks(fluid, heat_w, plant.supply_c, plant.range_k, plant.approach_k, loop_pa, efficiency)
 
 
 def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:

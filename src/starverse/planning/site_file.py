@@ -1,8 +1,9 @@
 """A site as a person writes it: one TOML file, each key with its unit, nothing unknown let through."""
 
+import tomllib
 from collections.abc import Iterable
 from math import isfinite
-from typing import Literal, get_origin, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 from msgspec import Struct, structs
 
@@ -26,13 +27,15 @@ class Cards(Struct, frozen=True):
     node_w: float = 1_600.0
     """What a node takes beside its cards: processors, memory, network."""
     fan_share: float = 0.10
-    """Server fans on top where cards are cooled by air; none with liquid."""
+    """Server fans on top where cards are cooled by air; a liquid has none, and no such key."""
 
 
 class Plant(Struct, frozen=True):
     """How heat leaves. Temperatures are those that the racks get, or tanks, or the condensers over them."""
 
     kind: Cooling = "cold-plate"
+    fluid: str = ""
+    """What tanks hold: silicone-oil where nothing is said, or novec-649 where it boils; plates have PG25."""
     supply_c: float = 40.0
     range_k: float = 8.0
     approach_k: float = 4.0
@@ -84,19 +87,59 @@ class Site(Struct, frozen=True):
     money: Money = Money()
 
 
-def parse_site(text: str, file: str = "the site file") -> Site:
-    """The site that a TOML text describes. Raises BadInput, naming key and remedy."""
+def parse_site(text: str, file: str = "the site file", changes: Iterable[str] = ()) -> Site:
+    """The site that a TOML text describes, with `changes` such as `plant.kind=air` on top.
+
+    Raises BadInput, naming key and remedy.
+    """
     given = parsed(text, file)
+    for change in changes:
+        _change(given, change)
     site = as_struct(given, Site, file)
     check_ranges(site, file)
     _check_applies(site, given.get("plant", {}).keys(), file)
+    if "fan_share" in given.get("cards", {}):
+        _check_fans(site, file)
     return site
+
+
+def _change(given: dict[str, Any], change: str) -> None:
+    """Put one `table.key=value` into the tables; a value that is no TOML is a word."""
+    where, sign, words = change.partition("=")
+    table, dot, key = where.strip().rpartition(".")
+    if not sign or not key or "." in table:
+        raise BadInput(f"'{change}' changes nothing.", "Write it like `plant.kind=air`.")
+    try:
+        value = tomllib.loads(f"value = {words}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = words.strip()
+    if not dot:
+        given[key] = value
+        return
+    inner = given.setdefault(table, {})
+    if not isinstance(inner, dict):
+        raise BadInput(f"`{table}` is no table, so that it has no `{key}`.", f"Correct `{table}`.")
+    inner[key] = value
 
 
 def _check_applies(site: Site, given: Iterable[str], file: str) -> None:
     """An air hall's units have their own temperatures, flows and fans: no key beside `kind` is theirs."""
     for key in sorted({*given} - {"kind"}) if site.plant.kind == "air" else ():
         raise BadInput(f"{file}: `plant.{key}` does not apply to `kind` air.", f"Leave out `plant.{key}`.")
+    if site.plant.kind == "cold-plate" and site.plant.fluid not in {"", "pg25"}:
+        raise BadInput(
+            f"{file}: no cold plate was measured with `plant.fluid` {site.plant.fluid}.",
+            "Leave it out, or choose `kind` single-phase or two-phase.",
+        )
+
+
+def _check_fans(site: Site, file: str) -> None:
+    """Liquid-cooled servers have no fans here, so that a share of them would be left unheeded."""
+    if site.plant.kind != "air":
+        raise BadInput(
+            f"{file}: `cards.fan_share` does not apply to `kind` {site.plant.kind}: no server has fans.",
+            "Leave it out, or choose `kind` air.",
+        )
 
 
 def check_ranges(site: Site, file: str = "the site") -> None:
@@ -105,6 +148,8 @@ def check_ranges(site: Site, file: str = "the site") -> None:
     Raises BadInput with the key of one that is not, and of one that an air hall would not heed.
     """
     usual = structs.asdict(Plant())
+    if site.cards.fan_share != Cards().fan_share:
+        _check_fans(site, file)
     _check_applies(
         site, [key for key, value in structs.asdict(site.plant).items() if value != usual[key]], file
     )

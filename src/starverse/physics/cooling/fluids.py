@@ -172,6 +172,18 @@ def fluid_named(name: str) -> Fluid:
     raise BadInput(f"There is no fluid '{name}'.", f"There is {', '.join(f.name for f in FLUIDS)}.")
 
 
+CONDUCTING = ("water", "pg25", "eg25")
+"""What carries current, and so never touches a card."""
+
+
+def dielectric_named(name: str) -> Fluid:
+    """The fluid of that name for immersion. Raises BadInput for one that conducts, or is not known."""
+    if name in CONDUCTING:
+        fit = ", ".join(fluid.name for fluid in FLUIDS if fluid.name not in CONDUCTING)
+        raise BadInput(f"{name} conducts: no card is immersed in it.", f"Choose {fit}.")
+    return fluid_named(name)
+
+
 def properties(fluid: Fluid, temperature_c: ArrayLike) -> Properties:
     """Properties at temperatures in °C of any shape. Raises BadInput outside the table: it is not
     stretched."""
