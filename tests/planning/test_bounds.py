@@ -47,6 +47,7 @@ def test_no_absurd_buffer_is_answered(value: str, capsys: pytest.CaptureFixture[
 LAWFUL: dict[tuple[str, str], dict[str, str]] = {
     ("cooling", "--inlet-c"): {"-1": "coolant and air may be below freezing"},
     ("faults", "--temperature-c"): {"-1": "a card may be below freezing"},
+    ("faults", "--than-c"): {"-1": "a card may be below freezing"},
 }
 """Numbers that are lawful all the same, and why."""
 

@@ -99,12 +99,13 @@ def faults(
     days: float,
     temperature_c: float | None,
     age_years: float,
+    than_c: float | None,
     *,
     shared: bool,
     json: bool,
 ) -> None:
     """Print how often a fleet stops."""
-    show_answer(plan_faults(fleet, cards, days, temperature_c, age_years, shared), json=json)
+    show_answer(plan_faults(fleet, cards, days, temperature_c, age_years, shared, than_c), json=json)
 
 
 def checkpoint(
@@ -113,6 +114,7 @@ def checkpoint(
     volume_bytes_per_s: float,
     memory_survives: float,
     stops_per_hour: float | None,
+    stall_s: float | None,
     *,
     asynchronous: bool,
     json: bool,
@@ -125,6 +127,7 @@ def checkpoint(
         memory_survives=memory_survives,
         stops_per_hour=stops_per_hour,
         asynchronous=asynchronous,
+        stall_s=stall_s,
     )
     show_answer(answer, json=json)
 

@@ -103,6 +103,9 @@ def faults(
     temperature_c: Annotated[
         float | None, typer.Option(help="Of the cards, °C.", show_default="that of the fleet")
     ] = None,
+    than_c: Annotated[
+        float | None, typer.Option(help="Compare with this °C.", show_default="that of the fleet")
+    ] = None,
     age_years: Annotated[float, typer.Option(help="Of the cards; matters to what wears.")] = 1.0,
     shared: Annotated[bool, typer.Option(help="Add switches, PDUs, CDUs, leaks, UPS (assumed).")] = False,
     json: Json = False,
@@ -110,7 +113,7 @@ def faults(
     """How often a fleet stops, of what, and what heat does to it."""
     from starverse.main import plan
 
-    plan.faults(fleet, cards, days, temperature_c, age_years, shared=shared, json=json)
+    plan.faults(fleet, cards, days, temperature_c, age_years, than_c, shared=shared, json=json)
 
 
 def checkpoint(
@@ -123,6 +126,10 @@ def checkpoint(
     stops_per_hour: Annotated[
         float | None, typer.Option(help="Of the whole job.", show_default="Llama 3's rate")
     ] = None,
+    stall_s: Annotated[
+        float | None,
+        typer.Option(help="How long a save stalls, s.", show_default="by the state's size"),
+    ] = None,
     asynchronous: Annotated[bool, typer.Option(help="Train on while the copy in memory is written.")] = True,
     json: Json = False,
 ) -> None:
@@ -130,7 +137,7 @@ def checkpoint(
     from starverse.main import plan
 
     plan.checkpoint(
-        parameters, cards, volume_bytes_per_s, memory_survives, stops_per_hour,
+        parameters, cards, volume_bytes_per_s, memory_survives, stops_per_hour, stall_s,
         asynchronous=asynchronous, json=json,
     )  # fmt: skip
 

@@ -80,7 +80,7 @@ def c1(claimed: float = 4.0, activation_ev: float = SILICON_EV) -> Claim:
         f"{percent(fleet.thermal_share)}, stops ×{fleet.hotter:.2f} as often. The 20 K are C4's. At a "
         "constant hazard 30 days add nothing to the rate.",
         "Arrhenius: JEDEC JESD91, JEP122; causes: Llama 3 (2024), table 5",
-        f"starverse plan faults --temperature-c {warm_c:.0f}",
+        f"starverse plan faults --temperature-c {warm_c:.4f} --than-c {cold_c:.4f}",
     )
 
 

@@ -1,12 +1,15 @@
 """How often a fleet stops, of what, and what heat does to it."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.physics.faults.fleet import SHARED, expected_stops
 from starverse.physics.faults.fleets import fleet_named
-from starverse.physics.faults.hazard import thermal_share, total_hazard_per_h
+from starverse.physics.faults.hazard import Cause, arrhenius, thermal_share, total_hazard_per_h
+from starverse.physics.faults.titan import TitanFit, fit_titan
 
 EQUATION = (
     "stops = Σ_j cards x ∫h_j dt x exp[Ea/k (1/Tref - 1/T)]; h_j = λ_j, or (k/η)(t/η)^(k-1) where k ≠ 1"
@@ -18,30 +21,41 @@ SOURCES = {
 }
 
 
+_ABOUT = {
+    "llama3": "activation energies (0.7 eV) are JEDEC's usual value; which causes are thermal is our reading",
+    "titan": "the activation energy is that of the cages, confounded with a defect, age and position",
+}
+
+
 class CauseStops(Struct, frozen=True):
-    """Stops by one cause and its share of all."""
+    """Stops by one cause and its share of all; `times` as often as at the temperature compared with."""
 
     cause: str
     stops: float
     share: float
+    times: float
 
 
 class FaultsAnswer(Struct, frozen=True):
-    """What `plan faults` says: `hotter` is how much more often than at the fleet's reference temperature."""
+    """What `plan faults` says: `hotter` is how many times as often as at `than_c`, `hotter_thermal` the same
+    of the causes that heat drives, alone; `fitted` is Titan's life, fitted afresh on its counts."""
 
     fleet: str
     cards: int
     days: float
     temperature_c: float
+    than_c: float
     equation: str
     source: str
     stops: float
     stops_per_day: float
     mtbf_h: float
     hotter: float
+    hotter_thermal: float
     thermal_share: float
     card_hours_lost: float
     by_cause: tuple[CauseStops, ...]
+    fitted: TitanFit | None
     notes: tuple[str, ...]
 
 
@@ -52,10 +66,12 @@ def plan_faults(
     temperature_c: float | None = None,
     age_years: float = 1.0,
     shared: bool = False,
+    than_c: float | None = None,
 ) -> FaultsAnswer:
     """The stops to expect of `cards` over `days`, at the published fleet's rates.
 
-    `temperature_c` is the die's, the fleet's reference without it; `age_years` matters to causes that wear;
+    `temperature_c` is the die's, the fleet's reference without it, and so is `than_c`, which it is compared
+    with; `age_years` matters to causes that wear;
     `shared` adds switches, PDUs, CDUs, leaks and UPS modules at assumed rates.
     """
     if days <= 0:
@@ -65,16 +81,18 @@ def plan_faults(
     bounded(1, 1e6, cards=cards)
     bounded(0, 36_600, days=days)
     bounded(0, 100, age_years=age_years)
-    bounded(-50, 200, temperature_c=temperature_c)
+    bounded(-50, 200, temperature_c=temperature_c, than_c=than_c)
     causes = fleet_named(fleet)
     reference = causes[0].reference_c
     celsius = reference if temperature_c is None else temperature_c
+    than = reference if than_c is None else than_c
     age_h = age_years * 8766
     found = expected_stops(causes, cards, days * 24, celsius, age_h, SHARED if shared else ())
-    hot = float(total_hazard_per_h(causes, celsius, age_h + days * 12))
-    cold = float(total_hazard_per_h(causes, reference, age_h + days * 12))
+    middle_h = age_h + days * 12
+    driven = [cause for cause in causes if cause.activation_ev]
+    times = {cause.name: float(arrhenius(cause.activation_ev, than, celsius)) for cause in causes}
     ordered = sorted(found.by_cause.items(), key=lambda pair: (-pair[1], pair[0]))
-    notes = ["activation energies (0.7 eV) are JEDEC's usual value; which causes are thermal is our reading"]
+    notes = [_ABOUT[fleet.partition("-")[0]]]
     if shared:
         notes.append("rates of shared equipment are assumed, not published")
     return FaultsAnswer(
@@ -82,14 +100,25 @@ def plan_faults(
         cards=cards,
         days=days,
         temperature_c=celsius,
+        than_c=than,
         equation=EQUATION,
         source=SOURCES[fleet],
         stops=found.total,
         stops_per_day=found.total / days,
         mtbf_h=found.mtbf_h,
-        hotter=hot / cold,
+        hotter=_ratio(causes, than, celsius, middle_h),
+        hotter_thermal=_ratio(driven, than, celsius, middle_h) if driven else 1.0,
         thermal_share=thermal_share(causes),
         card_hours_lost=found.card_hours_lost,
-        by_cause=tuple(CauseStops(name, stops, stops / found.total) for name, stops in ordered),
+        by_cause=tuple(
+            CauseStops(name, stops, stops / found.total, times.get(name, 1.0)) for name, stops in ordered
+        ),
+        fitted=fit_titan() if fleet == "titan-old" else None,
         notes=tuple(notes),
     )
+
+
+def _ratio(causes: Sequence[Cause], than_c: float, celsius: float, age_h: float) -> float:
+    """How many times as often causes strike at one temperature as at another."""
+    warm, cold = (float(total_hazard_per_h(causes, each, age_h)) for each in (celsius, than_c))
+    return warm / cold

@@ -36,49 +36,24 @@ from starverse.physics.faults.hazard import (
     total_hazard_per_h,
     weibull_survival,
 )
-
-# Titan's old batch, card-years and deaths by half a year of age, of serial numbers (even, odd) and cages
-# (bottom to top): counted from the data of Ostrouchov et al., "GPU Lifetimes on Titan" (SC'20),
-# olcf/TitanGPULife @f330355.
-AGES = np.arange(0, 6.01, 0.5)
-YEARS = np.array(
-    [
-        [
-            [1566.2, 1565.5, 1564.6, 1563.5, 1560.7, 1541.5, 1505.6, 1449.9, 1372.5, 1270.8, 1143.7, 67.0],
-            [1563.5, 1562.1, 1558.1, 1553.9, 1530.9, 1414.1, 870.3, 714.6, 583.0, 488.1, 376.9, 23.2],
-            [1575.9, 1573.8, 1564.3, 1551.4, 1472.5, 1133.5, 337.2, 143.1, 71.1, 42.5, 8.6, 0.0],
-        ],
-        [
-            [1553.0, 1552.1, 1551.0, 1549.6, 1546.4, 1532.3, 1501.3, 1446.3, 1367.9, 1265.5, 1134.6, 65.2],
-            [1573.3, 1572.8, 1567.6, 1562.9, 1538.7, 1421.0, 867.4, 710.3, 575.2, 484.4, 381.8, 23.2],
-            [1582.4, 1579.7, 1568.5, 1553.7, 1469.5, 1129.6, 345.8, 151.4, 80.8, 48.3, 8.0, 0.0],
-        ],
-    ]
+from starverse.physics.faults.titan import (
+    AGES,
+    BOTTOM_C,
+    DEATHS,
+    EVEN,
+    ODD,
+    TOP_C,
+    YEARS,
+    cage_ratio,
+    fit_titan,
+    half_fit,
 )
-DEATHS = np.array(
-    [
-        [
-            [1, 0, 1, 2, 13, 32, 71, 83, 109, 116, 129, 5],
-            [1, 1, 1, 13, 76, 192, 138, 138, 111, 104, 96, 3],
-            [3, 0, 1, 56, 271, 432, 169, 71, 36, 20, 2, 0],
-        ],
-        [
-            [2, 2, 0, 1, 10, 18, 65, 79, 92, 116, 150, 10],
-            [1, 1, 2, 15, 87, 196, 152, 122, 95, 109, 90, 2],
-            [3, 2, 2, 59, 272, 464, 181, 79, 35, 14, 2, 0],
-        ],
-    ]
-)
-EVEN, ODD = 0, 1
-BOTTOM_C, TOP_C = 46.2, 65.2
-"""Cage means 19 K apart (ORNL, GTC 2015: air from 20.5 to 49 °C over three cages), dies about 21 K above
-their air."""
 
 
 @pytest.mark.parametrize(("half", "name"), [(EVEN, "even"), (ODD, "odd")])
 def test_titans_life_is_found_again_in_each_half(half: int, name: str) -> None:
     """Published fit on all: k 2.64, η 7.11 years."""
-    fit = fit_weibull(AGES, YEARS[half].sum(axis=0), DEATHS[half].sum(axis=0))
+    fit = half_fit(half)
     assert fit.shape == pytest.approx(2.64, rel=0.04), name
     assert fit.life == pytest.approx(7.11, rel=0.02)
 
@@ -100,9 +75,12 @@ def test_heat_explains_titans_cages_in_the_half_held_out() -> None:
     assert model[1] / model[0] == pytest.approx(3.33, rel=0.02)
 
 
-def cage_ratio(half: int) -> float:
-    per_year = DEATHS[half].sum(axis=1) / YEARS[half].sum(axis=1)
-    return float(per_year[2] / per_year[0])
+def test_titans_fit_is_made_of_both_halves() -> None:
+    fit = fit_titan()
+    assert fit.shape == pytest.approx(2.64, rel=0.02)
+    assert fit.life_years == pytest.approx(7.11, rel=0.01)
+    assert fit.cage_ratio == pytest.approx(3.33, rel=0.01)
+    assert fit.odd_deaths_foreseen == pytest.approx(fit.odd_deaths, rel=0.03)
 
 
 def test_llama3_calibration_reproduces_its_stops_and_their_split() -> None:
