@@ -81,3 +81,28 @@ def test_the_table_loads_nothing_that_is_slow() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+FIGURES = {
+    "C1": ("hotter_thermal", 1.0),
+    "C3": ("pue", 1.0),
+    "C4": ("die_c", 1.0),
+    "C6": ("saved_share", 0.01),
+    "P1": ("saved_kw", 1.0),
+    "P2": ("seconds_to_limit", 1.0),
+    "U4": ("card_hour_micro_yuan", 1e6),
+}
+"""Where a command's answer has the figure of a row, and how many of its unit the row's is."""
+
+
+def test_each_row_of_rooms_and_prices_with_a_plan_says_where_its_figure_is() -> None:
+    named = {row.id for row in claims() if row.command.startswith("starverse plan") and row.id[0] != "N"}
+    assert named == set(FIGURES)
+
+
+@pytest.mark.parametrize("key", FIGURES)
+def test_the_command_of_a_row_prints_its_figure(key: str, capsys: pytest.CaptureFixture[str]) -> None:
+    row = next(row for row in claims() if row.id == key)
+    field, unit = FIGURES[key]
+    answer = json.loads(said(capsys, *shlex.split(row.command)[1:], "--json"))
+    assert answer[field] / unit == pytest.approx(row.computed, rel=1e-5)

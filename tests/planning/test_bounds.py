@@ -29,6 +29,8 @@ from starverse.planning.site_file import Site
         *((plan_cooling, name) for name in ("power_w", "inlet_c", "flow_l_per_min", "limit_c")),
         *((plan_cooling, name) for name in ("die_k_per_w", "loop_pa", "pump_efficiency", "area_m2")),
         *((plan_cooling, name) for name in ("air_flow_share",)),
+        *((plan_cooling, name) for name in ("air_share", "sink_j_per_k", "approach_k", "pump_speed_share")),
+        *((plan_cooling, name) for name in ("loop_l_per_kw", "tank_l_per_kw")),
     ],
 )
 def test_no_absurd_number_is_answered(ask: Any, name: str, value: str) -> None:

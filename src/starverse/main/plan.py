@@ -13,7 +13,7 @@ from starverse.model.units import YUAN
 from starverse.money.tco import CardHour
 from starverse.physics.cooling.weather import XIAMEN, Weather, read_epw, synthetic_year
 from starverse.planning.checkpoints import plan_checkpoint
-from starverse.planning.cooling import plan_cooling
+from starverse.planning.cooling import card_w, plan_cooling
 from starverse.planning.faults import plan_faults
 from starverse.planning.power import plan_power
 from starverse.planning.published import YEARS, plan_published
@@ -79,18 +79,16 @@ def power(system: str, load: float, rack_w: float, against: str, *, json: bool) 
     show_answer(plan_power(system, load, rack_w, against), json=json)
 
 
-def cooling(
-    kind: str,
-    power_w: float,
-    inlet_c: float,
-    flow_l_per_min: float,
-    coolant: str,
-    limit_c: float,
-    *,
-    json: bool,
-) -> None:
-    """Print how hot a card gets."""
-    show_answer(plan_cooling(kind, power_w, inlet_c, flow_l_per_min, coolant, limit_c=limit_c), json=json)
+def cooling(kind: str, card: str | None, load: float | None, given: dict[str, Any], *, json: bool) -> None:
+    """Print how hot a card gets; of `given`, what is None was not asked."""
+    asked = {name: value for name, value in given.items() if value is not None}
+    if card is not None:
+        if "power_w" in asked:
+            raise BadInput("--card and --power-w both say what a card draws.", "Leave one of them out.")
+        asked["power_w"] = card_w(card, 1.0 if load is None else load)
+    elif load is not None:
+        raise BadInput("--load is a share of a known card's power.", "Name it with --card.")
+    show_answer(plan_cooling(kind, **asked), json=json)
 
 
 def faults(

@@ -81,17 +81,62 @@ def cooling(
         Literal["air", "cold-plate", "single-phase", "two-phase"],
         typer.Option(help="How it is cooled."),
     ] = "cold-plate",
-    power_w: Annotated[float, typer.Option(help="What the card draws, W.")] = 700.0,
-    inlet_c: Annotated[float, typer.Option(help="The coolant, or air, or bath, °C.")] = 32.0,
-    flow_l_per_min: Annotated[float, typer.Option(help="Through a cold plate.")] = 1.0,
+    card: Annotated[
+        str | None,
+        typer.Option(help="a100, h100, h200, b200 or rtx-4090, for its power.", show_default=False),
+    ] = None,
+    load: Annotated[float | None, typer.Option(help="How busy that card is.", show_default="1")] = None,
     coolant: Annotated[str, typer.Option(help="The fluid.", show_default="the usual one of the kind")] = "",
-    limit_c: Annotated[float, typer.Option(help="The hottest that the card may get, °C.")] = 87.0,
+    power_w: Annotated[float | None, typer.Option(help="What the card draws, W.", show_default="700")] = None,
+    inlet_c: Annotated[
+        float | None, typer.Option(help="The coolant, or air, or bath, °C.", show_default="32")
+    ] = None,
+    limit_c: Annotated[
+        float | None, typer.Option(help="The hottest that the card may get, °C.", show_default="87")
+    ] = None,
+    die_k_per_w: Annotated[
+        float | None, typer.Option(help="Die to its lid, K/W.", show_default="0.02")
+    ] = None,
+    sink_j_per_k: Annotated[
+        float | None, typer.Option(help="Heat that the sink or plate stores, J/K.", show_default="250")
+    ] = None,
+    flow_l_per_min: Annotated[
+        float | None, typer.Option(help="Through a cold plate.", show_default="1")
+    ] = None,
+    pump_speed_share: Annotated[
+        float | None, typer.Option(help="Of the pump's full speed, which gives that flow.", show_default="1")
+    ] = None,
+    loop_pa: Annotated[
+        float | None, typer.Option(help="The plates' loop at full flow, Pa.", show_default="250000")
+    ] = None,
+    pump_efficiency: Annotated[
+        float | None, typer.Option(help="Of pump, motor and drive.", show_default="0.65")
+    ] = None,
+    loop_l_per_kw: Annotated[
+        float | None, typer.Option(help="Coolant in the plates' loop.", show_default="1")
+    ] = None,
+    approach_k: Annotated[
+        float | None, typer.Option(help="A CDU's coolant above its water, K.", show_default="4")
+    ] = None,
+    air_share: Annotated[
+        float | None, typer.Option(help="Of the heat past the plates, to rear doors.", show_default="0")
+    ] = None,
+    area_m2: Annotated[
+        float | None, typer.Option(help="Wetted, of an immersed card.", show_default="0.3")
+    ] = None,
+    tank_l_per_kw: Annotated[
+        float | None, typer.Option(help="Liquid in a single-phase tank.", show_default="10")
+    ] = None,
+    air_flow_share: Annotated[
+        float | None, typer.Option(help="Of the reference flow of air.", show_default="1")
+    ] = None,
     json: Json = False,
 ) -> None:
     """How hot a card gets, what its pump takes, and how long it lasts without flow."""
+    given = {name: value for name, value in locals().items() if name not in {"kind", "card", "load", "json"}}
     from starverse.main import plan
 
-    plan.cooling(kind, power_w, inlet_c, flow_l_per_min, coolant, limit_c, json=json)
+    plan.cooling(kind, card, load, given, json=json)
 
 
 def faults(

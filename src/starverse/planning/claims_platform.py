@@ -100,7 +100,8 @@ def u4(claimed: float = 1.85, below_share: float = 0.42, card: tuple[float, floa
         f"{Money().energy_yuan_per_kwh:g} yuan/kWh. A year of 1000 cards is booked in `starverse solve "
         "tests/cases/f04-a-year-of-cards.toml`; for tenants: not yet.",
         "TCO by annuity over the hours sold; card prices: assumed from the market of 2026",
-        "starverse plan site",
+        f"starverse plan site --set cards.power_w={card[0]:g} --set money.card_yuan={card[1]:g} "
+        f"--set money.sold_share={RESERVED_SHARE:g}",
     )
 
 

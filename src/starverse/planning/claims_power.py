@@ -52,9 +52,9 @@ def p1(
         f"{percent(before_share)} and {percent(after_share)}); with double conversion "
         f"{percent(double.share, 1)}, {(double.lost_w - after.lost_w) / 1e3:.2f} kW. With transformer, "
         f"distribution and a UPS before both it is {percent(whole[0], 1)} and {percent(whole[1], 1)}. "
-        f"{claimed:g} kW of {percent(before_share - after_share)} is a rack of {taken:.1f} kW (of input; {given:.1f} of "
-        f"output), not of 8 kW, which saves {8 * computed / (rack_w / 1e3):.2f}. The busbar itself loses "
-        f"{busbar:.0f} W.",
+        f"{claimed:g} kW of {percent(before_share - after_share)} is a rack of {taken:.1f} kW "
+        f"(of input; {given:.1f} of output), not of 8 kW, which saves "
+        f"{8 * computed / (rack_w / 1e3):.2f}. The busbar itself loses {busbar:.0f} W.",
         "loss curves a + bx + cx²: 80 PLUS Titanium, OCP Open Rack V3",
         f"starverse plan power busbar --against ac-eco --rack-w {rack_w:g}",
     )

@@ -1,9 +1,12 @@
 """How hot a card gets with a coolant, what its pump takes, and how long it lasts without flow."""
 
+import inspect
+
 from msgspec import Struct
 
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest
 from starverse.physics.cooling.card import (
     KINDS,
     CardThermal,
@@ -13,10 +16,12 @@ from starverse.physics.cooling.card import (
     immersed_k_per_w,
     steady_c,
 )
-from starverse.physics.cooling.fluids import fluid_named, properties
+from starverse.physics.cooling.fluids import Fluid, dielectric_named, fluid_named, properties
+from starverse.physics.cooling.immersion import stored_j, warmest_c
+from starverse.physics.cooling.loop import Pump, affinity
 from starverse.physics.cooling.step import seconds_until
 
-EQUATION = "T = Tin + P (R1 + R2) / (1 - a P (R1 + R2)); pump V Δp / η"
+EQUATION = "T = Tin + P (R1 + R2) / (1 - a P (R1 + R2)); pump V Δp / η, V ~ n, P ~ n³"
 SOURCES = {
     "air": "0.073 K/W at the reference flow (83 °C for 700 W at 32 °C, the article's claim), sink ~ V^-0.65",
     "cold-plate": "OCP OAI System Liquid Cooling Guidelines (2023), figure 7, PG25; fitted R∞ + A V^-n",
@@ -33,24 +38,72 @@ DEFAULT_COOLANT = {
     "two-phase": "novec-649",
 }
 
+CARDS_W: dict[str, float] = {"a100": 400, "h100": 700, "h200": 700, "b200": 1_000, "rtx-4090": 450}
+"""Full power by the makers' data sheets (SXM cards; the RTX 4090 as a graphics card)."""
+IDLE_SHARE = 80 / 700
+"""Of full power, without load: assumed."""
+
+_ONLY = {
+    "flow_l_per_min": ("cold-plate",),
+    "pump_speed_share": ("cold-plate",),
+    "loop_pa": ("cold-plate",),
+    "pump_efficiency": ("cold-plate",),
+    "loop_l_per_kw": ("cold-plate",),
+    "approach_k": ("cold-plate", "single-phase"),
+    "area_m2": ("single-phase", "two-phase"),
+    "tank_l_per_kw": ("single-phase",),
+    "air_flow_share": ("air",),
+    "air_share": ("cold-plate",),
+    "sink_j_per_k": ("air", "cold-plate"),
+}
+"""What is asked of some kinds only; elsewhere it would go unheeded."""
+
 
 class CoolingAnswer(Struct, frozen=True):
-    """What `plan cooling` says. `seconds_to_limit` is without flow; a bath or boiling fluid has none to
-    lose."""
+    """What `plan cooling` says.
+
+    `k_per_w` is die to coolant, `sink_k_per_w` its outer part (OCP's table for a cold plate).
+    `seconds_to_limit` is without flow: for a cold plate or air by the card's own heat capacity, for a tank by
+    the liquid's. `delay_s` is how late a change of the coolant's temperature comes around the loop.
+    """
 
     kind: str
     coolant: str
+    power_w: float
     equation: str
     source: str
     die_c: float
     sink_c: float
     coolant_in_c: float
     coolant_out_c: float | None
+    facility_in_c: float | None
+    """Of the water that a CDU gets."""
     k_per_w: float
+    sink_k_per_w: float
+    flow_l_per_min: float | None
+    delay_s: float | None
     pump_w_per_card: float
+    to_rear_door_w: float
     seconds_to_limit: float | None
     limit_c: float
     notes: tuple[str, ...]
+
+
+class _Flow(Struct, frozen=True):
+    """A cold plate's coolant on its way round."""
+
+    l_per_min: float
+    out_c: float
+    delay_s: float
+    pump_w: float
+
+
+def card_w(card: str, load_share: float) -> float:
+    """A card's power in W at a load: idle + (full - idle) u. Raises BadInput with the nearest name."""
+    bounded(0, 1, load_share=load_share)
+    if card not in CARDS_W:
+        raise BadInput(f"There is no card '{card}'.", nearest(card, list(CARDS_W)))
+    return CARDS_W[card] * (IDLE_SHARE + (1 - IDLE_SHARE) * load_share)
 
 
 def plan_cooling(
@@ -65,13 +118,22 @@ def plan_cooling(
     pump_efficiency: float = 0.65,
     area_m2: float = 0.30,
     air_flow_share: float = 1.0,
+    air_share: float = 0.0,
+    sink_j_per_k: float = 250.0,
+    approach_k: float = 4.0,
+    loop_l_per_kw: float = 1.0,
+    tank_l_per_kw: float = 10.0,
+    pump_speed_share: float = 1.0,
 ) -> CoolingAnswer:
     """A card's steady temperature in °C under one of four kinds of cooling.
 
     `inlet_c` is the coolant's, or the air's, or the bath's; two-phase boils at its own. `area_m2` is the
-    wetted area of an immersed card; a tenth of it boils. Raises BadInput for an unknown kind, a coolant that
-    doesn't go with it, and anything outside the tables.
+    wetted area of an immersed card; a tenth of it boils. `air_share` of the heat goes past the plate to rear
+    doors. A CDU's water is `approach_k` colder than what it cools. At `pump_speed_share` the flow is that
+    share of `flow_l_per_min`. Raises BadInput for an unknown kind, a coolant that doesn't go with it, what is
+    not of that kind, and anything outside the tables.
     """
+    given = dict(locals())
     if kind not in KINDS:
         raise BadInput(f"There is no cooling '{kind}'.", f"There is {', '.join(KINDS)}.")
     if power_w <= 0:
@@ -81,62 +143,126 @@ def plan_cooling(
     bounded(0, 1_000, flow_l_per_min=flow_l_per_min, limit_c=limit_c)
     bounded(1e-4, 1, die_k_per_w=die_k_per_w)
     bounded(0, 1e7, loop_pa=loop_pa)
-    bounded(0.01, 1, pump_efficiency=pump_efficiency)
+    bounded(0.01, 1, pump_efficiency=pump_efficiency, pump_speed_share=pump_speed_share)
     bounded(1e-3, 100, area_m2=area_m2)
     bounded(0.01, 10, air_flow_share=air_flow_share)
-    if kind == "air" and die_k_per_w >= AIR_K_PER_W:
+    bounded(0, 0.9, air_share=air_share)
+    bounded(1, 1e5, sink_j_per_k=sink_j_per_k)
+    bounded(0, 30, approach_k=approach_k)
+    bounded(0.01, 1_000, loop_l_per_kw=loop_l_per_kw, tank_l_per_kw=tank_l_per_kw)
+    _check_applies(kind, given)
+    coolant = coolant or DEFAULT_COOLANT[kind]
+    carried_w = power_w * (1 - air_share)
+    flow: _Flow | None = None
+    fluid: Fluid | None = None
+    at_c = inlet_c
+    if kind == "air":
+        _only(coolant, ("air",), kind)
+        sink, notes = _in_air(die_k_per_w, air_flow_share)
+    elif kind == "cold-plate":
+        _only(coolant, ("pg25",), kind)
+        pump = Pump(flow_l_per_min / 60_000, loop_pa, pump_efficiency)
+        flow = _around(pump, pump_speed_share, carried_w, inlet_c, loop_l_per_kw)
+        sink, notes = float(cold_plate_k_per_w(flow.l_per_min)), ()
+    elif kind == "single-phase":
+        fluid = dielectric_named(coolant)
+        sink, notes = _immersed(fluid, area_m2, power_w, inlet_c)
+    else:
+        boiling = dielectric_named(coolant)
+        sink = boiling_k_per_w(boiling, area_m2 * 1e4 / 10, power_w)
+        assert boiling.boiling_c is not None
+        at_c = boiling.boiling_c
+        notes = (
+            f"{coolant} boils at {at_c:g} °C, whatever `inlet_c` is",
+            "without condensing the pool stays as warm, and lasts until it has boiled off",
+        )
+    thermal = CardThermal(die_k_per_w=die_k_per_w, sink_k_per_w=sink, sink_j_per_k=sink_j_per_k)
+    die_c = float(steady_c(carried_w, at_c, thermal))
+    seconds: float | None = None
+    if kind in {"air", "cold-plate"} and die_c < limit_c:
+        seconds = seconds_until(thermal, carried_w, die_c, limit_c)
+    if fluid is not None and die_c < limit_c:
+        seconds, until = _bath_seconds(fluid, tank_l_per_kw, inlet_c, limit_c - die_c)
+        notes = (*notes, until)
+    by_cdu = kind in {"cold-plate", "single-phase"}
+    return CoolingAnswer(
+        kind=kind,
+        coolant=coolant,
+        power_w=power_w,
+        equation=EQUATION,
+        source=SOURCES[kind],
+        die_c=die_c,
+        sink_c=at_c + sink * carried_w,
+        coolant_in_c=at_c,
+        coolant_out_c=flow.out_c if flow else None,
+        facility_in_c=inlet_c - approach_k if by_cdu else None,
+        k_per_w=die_k_per_w + sink,
+        sink_k_per_w=sink,
+        flow_l_per_min=flow.l_per_min if flow else None,
+        delay_s=flow.delay_s if flow else None,
+        pump_w_per_card=flow.pump_w if flow else 0.0,
+        to_rear_door_w=power_w - carried_w,
+        seconds_to_limit=seconds,
+        limit_c=limit_c,
+        notes=notes,
+    )
+
+
+def _in_air(die_k_per_w: float, air_flow_share: float) -> tuple[float, tuple[str, ...]]:
+    if die_k_per_w >= AIR_K_PER_W:
         raise BadInput(
             f"`die_k_per_w` = {die_k_per_w:g} leaves nothing of {AIR_K_PER_W:g} K/W for the heat sink.",
             f"Give less than {AIR_K_PER_W:g}.",
         )
-    coolant = coolant or DEFAULT_COOLANT[kind]
-    out_c: float | None = None
-    pump_w = 0.0
-    notes: tuple[str, ...] = ()
-    sink, at_c = 0.0, inlet_c
-    if kind == "air":
-        sink = float(air_k_per_w(AIR_K_PER_W - die_k_per_w, air_flow_share))
-        notes = ("fans are the server's, and count as IT in PUE but not in TUE",)
-    elif kind == "cold-plate":
-        _only(coolant, ("pg25",), kind)
-        sink = float(cold_plate_k_per_w(flow_l_per_min))
-        found = properties(fluid_named(coolant), inlet_c)
-        litre = float(found.density_kg_per_m3) * float(found.heat_capacity_j_per_kg_k) / 1000
-        out_c = inlet_c + power_w / (litre * flow_l_per_min / 60)
-        pump_w = flow_l_per_min / 60_000 * loop_pa / pump_efficiency
-    elif kind == "single-phase":
-        fluid = fluid_named(coolant)
-        sink = immersed_k_per_w(fluid, area_m2, power_w)
-        if fluid.boiling_c is not None and inlet_c + sink * power_w >= fluid.boiling_c:
+    sink = float(air_k_per_w(AIR_K_PER_W - die_k_per_w, air_flow_share))
+    return sink, ("fans are the server's, and count as IT in PUE but not in TUE",)
+
+
+def _around(pump: Pump, speed: float, power_w: float, inlet_c: float, loop_l_per_kw: float) -> _Flow:
+    """The coolant of one card: its flow, outlet, way round, and the pump's power at its speed."""
+    moved, _, pump_w = affinity(pump, speed)
+    l_per_min = float(moved) * 60_000
+    if l_per_min <= 0:
+        raise BadInput("A cold plate without flow does not settle.", "Give `flow_l_per_min` above zero.")
+    found = properties(fluid_named("pg25"), inlet_c)
+    litre = float(found.density_kg_per_m3) * float(found.heat_capacity_j_per_kg_k) / 1000
+    out_c = inlet_c + power_w / (litre * l_per_min / 60)
+    return _Flow(l_per_min, out_c, loop_l_per_kw * power_w / 1e3 / (l_per_min / 60), float(pump_w))
+
+
+def _immersed(fluid: Fluid, area_m2: float, power_w: float, inlet_c: float) -> tuple[float, tuple[str, ...]]:
+    sink = immersed_k_per_w(fluid, area_m2, power_w)
+    if fluid.boiling_c is not None and inlet_c + sink * power_w >= fluid.boiling_c:
+        raise BadInput(
+            f"At {inlet_c + sink * power_w:.0f} °C {fluid.name} boils: this is no single-phase cooling.",
+            "Choose a coolant that boils higher, or `two-phase`.",
+        )
+    notes = ["natural convection on a bare or finned surface; forced flow does better"]
+    if fluid.flash_c is not None:
+        notes.append(f"the flash point of {fluid.name} is {fluid.flash_c:g} °C")
+    return sink, tuple(notes)
+
+
+def _bath_seconds(fluid: Fluid, l_per_kw: float, start_c: float, rise_k: float) -> tuple[float, str]:
+    """How long a tank takes to warm by `rise_k`, at most to where its table ends: m ∫cp dT / P.
+
+    The die follows the bath; what cards and boards store is left out, which is on the safe side.
+    """
+    end_c = min(start_c + rise_k, warmest_c(fluid))
+    seconds = stored_j(fluid, l_per_kw, start_c, end_c) / 1e3
+    if end_c < start_c + rise_k:
+        return seconds, f"the time is until the tank is at {end_c:g} °C, where the table of its liquid ends"
+    return seconds, f"the time is until the tank is at {end_c:.0f} °C and the die at its limit"
+
+
+def _check_applies(kind: str, given: dict[str, object]) -> None:
+    usual = inspect.signature(plan_cooling).parameters
+    for name, kinds in _ONLY.items():
+        if kind not in kinds and given[name] != usual[name].default:
             raise BadInput(
-                f"At {inlet_c + sink * power_w:.0f} °C {coolant} boils: this is no single-phase cooling.",
-                "Choose a coolant that boils higher, or `two-phase`.",
+                f"`{name}` does not apply to {kind} cooling, but to {' and '.join(kinds)}.",
+                f"Leave `{name}` out.",
             )
-        notes = ("natural convection on a bare or finned surface; forced flow does better",)
-    else:
-        fluid = fluid_named(coolant)
-        sink = boiling_k_per_w(fluid, area_m2 * 1e4 / 10, power_w)
-        assert fluid.boiling_c is not None
-        at_c = fluid.boiling_c
-        notes = (f"{coolant} boils at {at_c:g} °C, whatever `inlet_c` is",)
-    thermal = CardThermal(die_k_per_w=die_k_per_w, sink_k_per_w=sink)
-    die_c = float(steady_c(power_w, at_c, thermal))
-    lost = kind in {"air", "cold-plate"} and die_c < limit_c
-    return CoolingAnswer(
-        kind=kind,
-        coolant=coolant,
-        equation=EQUATION,
-        source=SOURCES[kind],
-        die_c=die_c,
-        sink_c=at_c + sink * power_w,
-        coolant_in_c=at_c,
-        coolant_out_c=out_c,
-        k_per_w=die_k_per_w + sink,
-        pump_w_per_card=pump_w,
-        seconds_to_limit=seconds_until(thermal, power_w, die_c, limit_c) if lost else None,
-        limit_c=limit_c,
-        notes=notes,
-    )
 
 
 def _only(coolant: str, known: tuple[str, ...], kind: str) -> None:

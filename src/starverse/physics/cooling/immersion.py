@@ -85,6 +85,47 @@ def tank_state(loop: Tanks, heat_w: ArrayLike, water_in_c: ArrayLike) -> TankSta
     return TankState(found.rack_supply_c + pump / mass, out, found.facility_return_c, pump, found.heat_w)
 
 
+def stored_j(fluid: Fluid, litres: float, start_c: float, end_c: float) -> float:
+    """Heat that a tank's liquid takes from `start_c` to `end_c`: m ∫cp dT, m = V ρ(start), in J.
+
+    The heat capacity is straight between the table's rows, so that trapezoids over them are exact. Raises
+    BadInput outside the table.
+    """
+    if litres <= 0:
+        raise BadInput("A tank without liquid holds no heat.", "Give `litres` above zero.")
+    inside = [row[0] for row in fluid.rows if min(start_c, end_c) < row[0] < max(start_c, end_c)]
+    at = np.array([start_c, *(inside if end_c > start_c else reversed(inside)), end_c])
+    found = properties(fluid, at)
+    mass = litres / 1e3 * float(found.density_kg_per_m3[0])
+    return mass * float(np.trapezoid(found.heat_capacity_j_per_kg_k, at))
+
+
+def tank_c_after(fluid: Fluid, litres: float, start_c: float, heat_j: float) -> float:
+    """How warm a tank's liquid is after so much heat that nothing carries away: the inverse of `stored_j`.
+
+    Raises BadInput where the liquid's table ends, or it boils, before that.
+    """
+    most = warmest_c(fluid)
+    if not 0 <= heat_j <= stored_j(fluid, litres, start_c, most):
+        raise BadInput(
+            f"{heat_j:.4g} J warm {litres:g} L of {fluid.name} beyond {most:g} °C, where its table ends.",
+            "Give more liquid, or less heat.",
+        )
+    low, high = start_c, most
+    for _ in range(100):
+        middle = (low + high) / 2
+        if stored_j(fluid, litres, start_c, middle) < heat_j:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def warmest_c(fluid: Fluid) -> float:
+    """Up to where a liquid's table goes, or to its boiling point."""
+    return min(fluid.rows[-1][0], float("inf") if fluid.boiling_c is None else fluid.boiling_c)
+
+
 class Condenser(Struct, frozen=True):
     """Condensers over boiling tanks, all together: their water's flow at design in kg/s, and UA in W/K."""
 
