@@ -20,6 +20,7 @@ from starverse.planning.published import YEARS, plan_published
 from starverse.planning.site import plan_site, site_year
 from starverse.planning.site_file import parse_site
 from starverse.planning.site_hours import hours_csv
+from starverse.planning.slope import plan_slope
 
 _ABOUT = ("equation", "source", "boundary", "notes", "assumed")
 """Printed below the figures, as sentences."""
@@ -89,6 +90,12 @@ def cooling(kind: str, card: str | None, load: float | None, given: dict[str, An
     elif load is not None:
         raise BadInput("--load is a share of a known card's power.", "Name it with --card.")
     show_answer(plan_cooling(kind, **asked), json=json)
+
+
+def slope(power: Path, temperature: Path, *, json: bool) -> None:
+    """Print the kelvin per watt of cards in use."""
+    watts, celsius = text_of(power).splitlines(), text_of(temperature).splitlines()
+    show_answer(plan_slope(watts, celsius, (str(power), str(temperature))), json=json)
 
 
 def faults(

@@ -13,7 +13,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 def build() -> App:
     """The commands of `starverse plan`."""
     app = App(name="plan", help="What a cluster would do and cost, by models with their sources.")
-    for command in (collective, train, faults, checkpoint, power, cooling, site):
+    for command in (collective, train, faults, checkpoint, power, cooling, slope, site):
         app.command()(command)
     return app
 
@@ -137,6 +137,17 @@ def cooling(
     from starverse.main import plan
 
     plan.cooling(kind, card, load, given, json=json)
+
+
+def slope(
+    power: Annotated[Path, typer.Argument(metavar="POWER.csv", help="W and cumulative per cent.")],
+    temperature: Annotated[Path, typer.Argument(metavar="TEMPERATURE.csv", help="°C, likewise.")],
+    json: Json = False,
+) -> None:
+    """How many kelvin a watt costs cards in use, from a trace's two distributions."""
+    from starverse.main import plan
+
+    plan.slope(power, temperature, json=json)
 
 
 def faults(

@@ -197,7 +197,15 @@ def train(
     spec = cluster_of(cluster) if cluster else None
     name = card or (spec.node.card if spec else "h100")
     if name not in CARDS:
-        raise BadInput(f"There is no card '{name}'.", f"Say --card {', '.join(CARDS)}.")
+        known = f"Say --card {', '.join(CARDS)}."
+        if spec is None or card:
+            raise BadInput(f"There is no card '{name}'.", known)
+        raise BadInput(
+            f"No training was fitted on the '{name}' of {spec.name or cluster}, of whose "
+            f"{spec.cards:,} cards only the network is known here: "
+            f"{spec.network.link_gbps:g} Gbit/s a link.",
+            f"For another card on that network: {known[0].lower()}{known[1:]}",
+        )
     bounded(1, TOKENS_MAX, tokens=tokens)
     bounded(1e6, 1e15, parameters=parameters)
     bounded(1, SEQUENCE_MAX, sequence=sequence)

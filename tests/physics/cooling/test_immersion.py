@@ -7,7 +7,14 @@ import pytest
 
 from starverse.model.errors import BadInput
 from starverse.physics.cooling.fluids import fluid_named, properties
-from starverse.physics.cooling.immersion import boiling_state, condenser, tank_state, tanks
+from starverse.physics.cooling.immersion import (
+    boiling_state,
+    condenser,
+    stored_j,
+    tank_c_after,
+    tank_state,
+    tanks,
+)
 
 OIL, NOVEC = fluid_named("silicone-oil"), fluid_named("novec-649")
 HEAT_W = np.array([5e4, 1e5, 4e5, 7e5, 1e6])
@@ -67,3 +74,20 @@ def test_what_boils_condenses_into_the_water() -> None:
 def test_the_impossible_is_refused(call: Any, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         call()
+
+
+@pytest.mark.parametrize("name", ["silicone-oil", "mineral-oil"])
+def test_a_tank_without_flow_stores_all_heat(name: str) -> None:
+    """Heat in = stored, to 1e-9; forwards and backwards."""
+    fluid = fluid_named(name)
+    for heat_j in (1e3, 1e5, 3e5):
+        end_c = tank_c_after(fluid, 10.0, 30.0, heat_j)
+        assert stored_j(fluid, 10.0, 30.0, end_c) == pytest.approx(heat_j, rel=1e-9)
+        assert end_c > 30
+    with pytest.raises(BadInput, match="table ends"):
+        tank_c_after(fluid, 10.0, 30.0, 1e9)
+
+
+def test_a_tank_of_ten_litres_a_kilowatt_gains_a_kelvin_in_fifteen_seconds() -> None:
+    """10 L of 829.6 kg/m³ and 1,824.5 J/kg/K at 45 °C, 1 kW for 15 s: 0.99 K."""
+    assert tank_c_after(OIL, 10.0, 45.0, 15e3) - 45 == pytest.approx(15e3 / (8.296 * 1824.5), rel=1e-3)
