@@ -43,6 +43,35 @@ def test_more_flow_cools_and_costs_pump_power() -> None:
     assert 5 < slow.seconds_to_limit < 17
 
 
+def test_a_slower_pump_takes_the_cube_of_its_speed() -> None:
+    full, slow = plan_cooling(), plan_cooling(pump_speed_share=0.5)
+    assert slow.flow_l_per_min == pytest.approx(0.5)
+    assert slow.pump_w_per_card == pytest.approx(full.pump_w_per_card / 8)
+    assert slow.delay_s == pytest.approx(84), "0.7 L at 0.5 L/min"
+    assert slow.die_c > full.die_c
+
+
+def test_what_goes_to_rear_doors_does_not_warm_the_plate() -> None:
+    found = plan_cooling(air_share=0.1)
+    assert found.to_rear_door_w == pytest.approx(70)
+    assert found.die_c == pytest.approx(plan_cooling(power_w=630).die_c)
+    assert found.facility_in_c == 28
+
+
+def test_a_tank_lasts_by_what_it_holds() -> None:
+    small, large = (plan_cooling("single-phase", tank_l_per_kw=litres) for litres in (5, 10))
+    assert small.seconds_to_limit is not None
+    assert large.seconds_to_limit == pytest.approx(2 * small.seconds_to_limit)
+    assert small.seconds_to_limit > 100
+
+
+def test_an_option_of_another_kind_is_refused() -> None:
+    with pytest.raises(BadInput, match="`tank_l_per_kw` does not apply to cold-plate"):
+        plan_cooling(tank_l_per_kw=20)
+    with pytest.raises(BadInput, match="conducts"):
+        plan_cooling("single-phase", coolant="water")
+
+
 def test_llama3s_rates_stop_30000_cards_14_times_a_day() -> None:
     found = plan_faults(cards=30_000, days=30)
     assert found.stops_per_day == pytest.approx(14.2, abs=0.05)

@@ -41,7 +41,11 @@ from starverse.planning.site_file import Cards, Plant, Site, check_ranges
 
 Floats = NDArray[np.floating[Any]]
 
-EQUATION = "PUE = (IT + cooling + power losses + other) / IT, annual energies; TCO by annuity"
+EQUATION = (
+    "PUE = (IT + cooling + power losses + other) / IT, annual energies; pPUE the same of one part; TUE the "
+    "same over what computes, without fans and supplies; WUE = water / IT; "
+    "TCO by annuity r / (1 - (1 + r)^-n)"
+)
 _LIQUID = (
     "ISO/IEC 30134-2 category 3; plant by ε-NTU (Incropera), affinity and fan laws; loss curves a + bx + cx²"
 )
@@ -143,7 +147,7 @@ def plan_site(site: Site, weather: Weather, against_pue: float | None = None) ->
         site=site.name,
         weather=weather.where,
         equation=EQUATION,
-        source=SOURCES[site.plant.kind],
+        source=f"{SOURCES[site.plant.kind]}; indices: {found.source}",
         boundary=found.boundary,
         pue=found.pue,
         pue_by_month=found.pue_by_month,

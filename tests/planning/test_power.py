@@ -1,0 +1,45 @@
+"""A machine's and a rack's power as `plan power` says it."""
+
+import pytest
+
+from starverse.model.errors import BadInput
+from starverse.planning.power import CHAINS, plan_power
+
+
+@pytest.mark.parametrize(("load", "mw", "lost_mw"), [(0.0, 7.3065, 0.57), (1.0, 28.2279, 1.81)])
+def test_frontier_draws_what_raps_says(load: float, mw: float, lost_mw: float) -> None:
+    found = plan_power(load_share=load)
+    assert found.total_mw == pytest.approx(mw, rel=1e-3)
+    assert found.lost_mw == pytest.approx(lost_mw, abs=0.005)
+    assert sum(stage.lost_kw for stage in found.by_stage) == pytest.approx(found.lost_mw * 1e3)
+
+
+@pytest.mark.parametrize("chain", list(CHAINS))
+def test_what_a_rack_draws_is_its_load_and_all_stages(chain: str) -> None:
+    found = plan_power(chain, load_share=0.5, rack_w=20_000)
+    assert found.total_mw * 1e6 == pytest.approx(10_000 + sum(s.lost_kw for s in found.by_stage) * 1e3)
+    assert found.equation
+    assert found.source
+
+
+def test_a_chain_saves_nothing_against_itself() -> None:
+    assert plan_power("ac", against="ac").saved_kw == 0
+    saved = plan_power("busbar", against="ac").saved_kw
+    assert saved is not None
+    assert saved > 0
+    assert plan_power("ac", against="busbar").saved_kw == pytest.approx(-saved)
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"system": "frontier"}, "frontier-9472"),
+        ({"against": "ac"}, "Leave out `against`"),
+        ({"system": "ac", "against": "dc"}, "There is no power chain"),
+        ({"load_share": 1.1}, "load_share"),
+    ],
+    ids=["system", "frontier", "chain", "load"],
+)
+def test_nonsense_is_refused(asked: dict, says: str) -> None:  # type: ignore[type-arg]
+    with pytest.raises(BadInput, match=says):
+        plan_power(**asked)
