@@ -130,6 +130,9 @@ def test_sites_are_changed_by_keys_and_their_hours_written(
     lines = hours.read_text().splitlines()
     assert len(lines) == 8761
     assert lines[0].split(",")[-1] == "pue"
+    assert "from `plant.supply_c` = 62 to 70" in refused(
+        capsys, "site", *words[:2], "--set", "plant.supply_c=62"
+    )
     assert "conducts" in refused(capsys, "site", *words[:2], "--set", "plant.fluid=water")
     assert "boiling" in refused(capsys, "site", "--set", "plant.kind=two-phase", *words[2:]).lower()
     assert "fan_share" in refused(capsys, "site", "--set", "cards.fan_share=0.1")

@@ -292,6 +292,13 @@ def _tank_c(plant: Plant, heat: Floats, supply: Floats) -> Floats | None:
 
 def _tanks(plant: Plant, heat_w: float) -> Tanks:
     fluid, loop_pa, efficiency = tank_fluid(plant), plant.loop_pa, plant.pump_efficiency
+    low, high = fluid.rows[0][0], fluid.rows[-1][0]
+    if plant.supply_c < low or plant.supply_c + plant.range_k > high:
+        raise BadInput(
+            f"The table of {fluid.name} goes from {low:g} to {high:g} °C, and tanks from `plant.supply_c` = "
+            f"{plant.supply_c:g} to {plant.supply_c + plant.range_k:g} °C.",
+            "Change `plant.supply_c` or `plant.range_k`, or choose another `plant.fluid`.",
+        )
     return tanks(fluid, heat_w, plant.supply_c, plant.range_k, plant.approach_k, loop_pa, efficiency)
 
 
