@@ -111,3 +111,37 @@ def test_a_solved_placement_is_asked_about(capsys: pytest.CaptureFixture[str], t
     assert alone["cards"] == 24
     assert json.loads(asked(capsys, *words, "--job", "two", "--beside"))["time_s"] >= alone["time_s"]
     assert "Name one with --job" in refused(capsys, *words[:-1])
+
+
+def test_a_published_run_is_checked_by_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    run = "Megatron Core 177B"
+    theirs = json.loads(asked(capsys, "train", "--model", run, "--layout", run, "--json"))
+    assert theirs["step_s"] == pytest.approx(theirs["published_step_s"], rel=0.1)
+    best = json.loads(asked(capsys, "train", "--model", run, "--json"))
+    assert best["step_s"] <= theirs["step_s"]
+    assert best["published_step_s"] is None, "the layout found is not theirs"
+    assert "Did you mean 'Megatron Core 177B'?" in refused(capsys, "train", "--model", "Megatron Core 178B")
+
+
+def test_a_model_and_a_layout_are_given_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    shape = "layers=32 hidden=4096 heads=32 kv_heads=8 ffn=14336 gated experts=8 active_experts=2"
+    words = "train", "--model", shape, "--batch", "64"
+    answer = json.loads(asked(capsys, *words, "--layout", "data=8,expert=8,zero=1,recompute=full", "--json"))
+    assert answer["cards"] == 8
+    assert answer["model_parameters"] == pytest.approx(47e9, rel=0.02)
+    assert not answer["fits"]
+    assert "The fullest card needs" in answer["notes"][0]
+    assert "heads = 32 does not divide by tensor = 3" in refused(capsys, *words, "--layout", "tensor=3")
+    assert "Did you mean 'tensor'?" in refused(capsys, *words, "--layout", "tensr=3")
+    assert "The model has no heads" in refused(capsys, "train", "--model", "layers=2,hidden=64")
+    assert "a whole number" in refused(capsys, "train", "--model", "layers=2.5,hidden=64,heads=1")
+    assert "both describe" in refused(capsys, *words, "--parameters", "7e9")
+    assert "said twice" in refused(capsys, *words, "--layout", "data=2 data=3")
+
+
+def test_a_size_says_which_shape_was_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json.loads(asked(capsys, "train", "--parameters", "177e9", "--cards", "64", "--json"))
+    assert answer["model"]["layers"] == 96
+    assert "96 layers" in " ".join(answer["notes"])
+    assert "the shape of Megatron Core 177B" in " ".join(answer["notes"])
+    assert "or more" in refused(capsys, "train", "--parameters", "2e6")

@@ -154,23 +154,47 @@ def collective(
 
 
 def train(
-    parameters: Annotated[float, typer.Option(help="Of the dense model.")] = 405e9,
+    parameters: Annotated[
+        float | None, typer.Option(help="Of the dense model.", show_default="405e9")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Its shape (`layers=96 hidden=12288 heads=96 experts=8 active_experts=2 gated …`), or a "
+            "published run's name (`Megatron Core 177B`), which also says what else is not given.",
+            show_default=False,
+        ),
+    ] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            help="As `tensor=8 pipeline=6 data=96 interleave=16 …`, or a published run's.",
+            show_default="searched for",
+        ),
+    ] = None,
     cluster: Cluster = None,
     cards: Annotated[
         int | None,
         typer.Option(help="At most so many.", min=1, show_default="16384, or those of the cluster"),
     ] = None,
-    batch: Annotated[int, typer.Option(help="Sequences in a step.", min=1)] = 2_048,
-    sequence: Annotated[int, typer.Option(help="Tokens in a sequence.", min=1)] = 8_192,
+    batch: Annotated[
+        int | None, typer.Option(help="Sequences in a step.", min=1, show_default="2048")
+    ] = None,
+    sequence: Annotated[
+        int | None, typer.Option(help="Tokens in a sequence.", min=1, show_default="8192")
+    ] = None,
     card: Annotated[
         str | None,
         typer.Option(help="a100, h100, h200 or b200.", show_default="h100, or that of the cluster"),
     ] = None,
-    stack: Annotated[str, typer.Option(help="Whose software's constants to take.")] = "llama-3",
+    stack: Annotated[
+        str | None, typer.Option(help="Whose software's constants to take.", show_default="llama-3")
+    ] = None,
     tokens: Annotated[float, typer.Option(help="To train on.")] = 15e12,
     json: Json = False,
 ) -> None:
-    """The best layout of a model on so many cards, its step part by part, and the days it trains."""
-    from starverse.main import plan_network
+    """The best layout of a model, or a given one; its step part by part, and the days it trains."""
+    from starverse.main import plan_train
 
-    plan_network.train(parameters, cluster, cards, batch, sequence, card, stack, tokens, json=json)
+    asked = plan_train.Asked(parameters, model, layout, cluster, cards, batch, sequence, card, stack)
+    plan_train.train(asked, tokens, json=json)

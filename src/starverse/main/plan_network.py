@@ -1,4 +1,4 @@
-"""What `starverse plan collective` and `train` print: a cluster's network asked about."""
+"""What `starverse plan collective` prints: a network asked about."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,13 +14,9 @@ from starverse.model.names import nearest
 from starverse.model.spec import GBPS, Cluster, parse_cluster, preset
 from starverse.physics.fabric.topology import Topology
 from starverse.physics.fabric.traffic import Conditions
-from starverse.physics.training.layout import CARDS
-from starverse.physics.training.published import software
-from starverse.physics.training.transformer import of_size
 from starverse.planning.collective import plan_collective
-from starverse.planning.network import card_of, network_of, topology_of
+from starverse.planning.network import network_of, topology_of
 from starverse.planning.placement import cards_at, cards_of, in_place
-from starverse.planning.training import SEQUENCE_MAX, SOURCE, TOKENS_MAX, best_layout, best_on
 
 WORDS = "torus:32x32x30"
 """The network where none is named."""
@@ -179,52 +175,3 @@ def _run(solved: _Solved, job: str | None, file: str) -> _Run:
             f"No job '{job}' ran in {file}.", nearest(job, jobs) if jobs else "Look at it earlier."
         )
     return [run for run in solved.running if job in {None, run.job}][-1]
-
-
-def train(
-    parameters: float,
-    cluster: str | None,
-    cards: int | None,
-    batch: int,
-    sequence: int,
-    card: str | None,
-    stack: str,
-    tokens: float,
-    *,
-    json: bool,
-) -> None:
-    """Print the best layout of a model, and how long it trains."""
-    spec = cluster_of(cluster) if cluster else None
-    name = card or (spec.node.card if spec else "h100")
-    if name not in CARDS:
-        raise BadInput(f"There is no card '{name}'.", f"Say --card {', '.join(CARDS)}.")
-    bounded(1, TOKENS_MAX, tokens=tokens)
-    bounded(1e6, 1e15, parameters=parameters)
-    bounded(1, SEQUENCE_MAX, sequence=sequence)
-    model, run_by = of_size(parameters, sequence), software(stack)
-    notes = ["days of steps, without stops"]
-    if spec:
-        most = min(cards or spec.cards, spec.cards)
-        found = best_on(model, most, batch, card_of(spec, CARDS[name]), run_by, network_of(spec))
-        notes.append(f"on the first cards of {spec.name or cluster}, its data parallel rings all at once")
-    else:
-        found = best_layout(model, cards or 16_384, batch, CARDS[name], run_by)
-    answer = {
-        "fits": found.fits,
-        "layout": found.layout,
-        "cards": found.layout.cards,
-        "step": found.step,
-        "step_s": found.step.time_s,
-        "mfu_share": found.step.mfu_share,
-        "tokens_per_s": found.tokens_per_s,
-        "days": found.days(tokens),
-        "network_bytes_per_s": found.card.network_bytes_per_s,
-        "memory_bytes": found.memory.total,
-        "memory": found.memory,
-        "layouts_tried": found.tried,
-        "too_large_by": found.full,
-        "equation": "step = matmul/share + memory + exposed traffic + bubble + optimiser + b",
-        "source": SOURCE,
-        "notes": tuple(filter(None, (found.why_not(), *notes))),
-    }
-    show_answer(answer, json=json)
