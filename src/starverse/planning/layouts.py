@@ -74,7 +74,7 @@ def _shares(asked: _Asked, cards: int, batch: int) -> Iterator[tuple[float, Layo
                 layers = ceil(model.layers / stages)
                 flops = layers * 3 * model.layer_flops(causal=software.flash) + logits
                 sequence_s = model.sequence / context * flops / tensor / speed
-                filling = (stages - 1) / (model.layers // stages)
+                filling = (stages - 1) / layers
                 for data in replicas:
                     if data * stages <= room:
                         bound_s = (batch // data + filling) * sequence_s + software.step_s
@@ -107,15 +107,17 @@ def _weigh(asked: _Asked, layout: Layout, found: Search) -> None:
         return
     found.stepped += 1
     plain = step(model, layout, card, software)
-    most = model.layers // layout.pipeline if layout.pipeline > 1 else 1
+    cuts = _pieces(model, layout)
     busy_s = (plain.time_s - plain.bubble_s - plain.data_s - plain.optimiser_s - plain.beside_s) / (
         layout.micro_batches
     )
     hop_s = plain.pipeline_s / layout.micro_batches
-    filling_s = (layout.pipeline - 1) * (hop_s + (busy_s - hop_s) / most)
+    filling_s = (layout.pipeline - 1) * (
+        hop_s + (busy_s - hop_s) * replace(layout, interleave=cuts[-1]).piece_share(model)
+    )
     if plain.time_s - plain.bubble_s + filling_s >= found.time_s:
         return
-    for pieces in range(1, most + 1):
+    for pieces in cuts:
         for kind in kinds:
             whole = _least_again(asked, replace(kind, interleave=pieces))
             if whole is None:
@@ -131,7 +133,7 @@ def _least_again(asked: _Asked, layout: Layout) -> Layout | None:
     model, card, software = asked
     if layout.recompute != "full":
         return layout if memory(model, layout, software).fits(card) else None
-    layers = ceil(model.layers / layout.pipeline)
+    layers = layout.stage_layers(model)
     one = replace(layout, recompute_share=1 / layers)
     most, least = (memory(model, kind, software).total for kind in (one, layout))
     if least > card.memory_bytes:
@@ -143,12 +145,25 @@ def _least_again(asked: _Asked, layout: Layout) -> Layout | None:
     return replace(layout, recompute_share=min(again, layers) / layers)
 
 
+def _pieces(model: Transformer, layout: Layout) -> list[int]:
+    """In how many pieces to cut a stage: one; where rounds come out even, any that makes the fullest smaller."""
+    if layout.pipeline == 1 or layout.micro_batches % layout.pipeline:
+        return [1]
+    layers = layout.stage_layers(model)
+    return _lengths(layers, layers)
+
+
 def _stages(layers: int, room: int) -> list[int]:
     """Pipelines whose fullest stage shrinks with each stage more: others only wait longer."""
-    lengths: dict[int, int] = {}
-    for stages in range(1, min(layers, room) + 1):
-        lengths.setdefault(ceil(layers / stages), stages)
-    return list(lengths.values())
+    return _lengths(layers, min(layers, room))
+
+
+def _lengths(whole: int, most: int) -> list[int]:
+    """In how many parts to cut a whole, up to the most, so that the fullest is smaller than in any fewer."""
+    parts: dict[int, int] = {}
+    for count in range(1, most + 1):
+        parts.setdefault(ceil(whole / count), count)
+    return list(parts.values())
 
 
 def _powers(most: int) -> list[int]:

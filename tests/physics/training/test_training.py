@@ -184,11 +184,12 @@ def test_experts_cost_two_all_to_alls_and_less_arithmetic() -> None:
     [
         ({"tensor": 7}, "heads = 96"),
         ({"batch": 500}, "batch = 500"),
-        ({"pipeline": 64, "interleave": 2}, "96 layers"),
+        ({"pipeline": 64, "interleave": 3}, "96 layers"),
         ({"expert": 2}, "experts = 1"),
         ({"zero": 9}, "zero = 9"),
         ({"data": 0}, "one or more"),
         ({"pipeline": 1}, "nothing to interleave"),
+        ({"batch": 96}, "12 micro-batches do not go in rounds of 8"),
     ],
 )
 def test_a_layout_that_cannot_be_is_refused(change: dict[str, int], what: str) -> None:

@@ -119,7 +119,7 @@ def _llama_3() -> list[Run]:
         (16384, 16, 8, 131_072, 380),
     ):
         model = Transformer(126, 16384, 128, 128_256, sequence, 53_248, gated=True, kv_heads=8)
-        layout = Layout(2**24 // sequence, data, 8, 16, context, interleave=7)
+        layout = Layout(2**24 // sequence, data, 8, 16, context, interleave=8)
         name = f"Llama 3 405B on {cards}, sequence {sequence}"
         runs.append(_run(name, model, layout, H100, tflops, cards == 8192, causal=True))
     return runs
