@@ -146,7 +146,7 @@ def _least_again(asked: _Asked, layout: Layout) -> Layout | None:
 
 
 def _pieces(model: Transformer, layout: Layout) -> list[int]:
-    """In how many pieces to cut a stage: one; where rounds come out even, any that makes the fullest smaller."""
+    """How many pieces to cut a stage in: one; where rounds are whole, any that makes the fullest smaller."""
     if layout.pipeline == 1 or layout.micro_batches % layout.pipeline:
         return [1]
     layers = layout.stage_layers(model)
