@@ -45,9 +45,9 @@ def quickest(model: Transformer, cards: int, batch: int, card: Card, software: S
     All on at most so many cards: tensor parallel cards that divide a node and the heads, contexts of powers
     of two, any pipeline in any number of pieces, data parallel cards and micro-batches that divide the batch,
     experts shared by powers of two, ZeRO 0 to 3, and as few layers of a stage recomputed as make it fit.
-    Shares of the cards are taken up in the order of a bound on their step (their matrix products alone, each
-    stage as full as it gets, and the pipeline's filling); the search ends where that is no quicker than
-    what was found.
+    Pipelines are those whose fullest stage is smaller than with any stage less: others only wait longer.
+    Shares of the cards are taken up in the order of a bound on their step (what each sequence takes of a
+    stage, and the filling of the pipeline); the search ends where that is no quicker than what was found.
     """
     asked = _Asked(model, card, software)
     found = Search()
@@ -62,23 +62,26 @@ def quickest(model: Transformer, cards: int, batch: int, card: Card, software: S
 def _shares(asked: _Asked, cards: int, batch: int) -> Iterator[tuple[float, Layout]]:
     """How the cards can be shared out, each with the least that a step can take so."""
     model, card, software = asked
-    speed = card.peak_flops * software.matmul_share
-    tensors = _divisors(gcd(model.heads, card.node_cards), card.node_cards)
     contexts = [1, *(c for c in _powers(CONTEXT_MAX)[1:] if model.sequence % (2 * c) == 0)]
     replicas = _divisors(batch, cards)
-    logits = 6 * model.hidden * model.vocabulary
-    for tensor in tensors:
+    for tensor in _divisors(gcd(model.heads, card.node_cards), card.node_cards):
         for context in contexts:
             room = cards // (tensor * context)
-            for stages in _stages(model.layers, room):
-                layers = ceil(model.layers / stages)
-                flops = layers * 3 * model.layer_flops(causal=software.flash) + logits
-                sequence_s = model.sequence / context * flops / tensor / speed
-                filling = (stages - 1) / layers
+            for stages in _lengths(model.layers, min(model.layers, room)):
+                shape = Layout(batch, 1, tensor, stages, context)
+                sequence_s = _sequence_s(asked, shape)
+                filling = (stages - 1) / shape.stage_layers(model)
                 for data in replicas:
                     if data * stages <= room:
                         bound_s = (batch // data + filling) * sequence_s + software.step_s
-                        yield bound_s, Layout(batch, data, tensor, stages, context)
+                        yield bound_s, replace(shape, data=data)
+
+
+def _sequence_s(asked: _Asked, shape: Layout) -> float:
+    """The least that a sequence takes of a stage: going with as many as can, and waiting for nobody."""
+    alone = replace(shape, batch=MICRO_MAX, micro_batch=MICRO_MAX)
+    found = step(asked.model, alone, asked.card, asked.software)
+    return (found.matmul_s + found.memory_s + found.tensor_s + found.context_s) / MICRO_MAX
 
 
 def _filled(model: Transformer, shape: Layout) -> Iterator[Layout]:
@@ -151,11 +154,6 @@ def _pieces(model: Transformer, layout: Layout) -> list[int]:
         return [1]
     layers = layout.stage_layers(model)
     return _lengths(layers, layers)
-
-
-def _stages(layers: int, room: int) -> list[int]:
-    """Pipelines whose fullest stage shrinks with each stage more: others only wait longer."""
-    return _lengths(layers, min(layers, room))
 
 
 def _lengths(whole: int, most: int) -> list[int]:

@@ -66,7 +66,7 @@ def test_rates_of_flows_that_are_split_are_those_of_textbook_filling(data: st.Da
 
 
 def test_the_rates_of_a_whole_torus_leave_nobody_anything_to_gain() -> None:
-    """Each flow has a full link on which none is faster, and no link carries more than it can: 15,360 cards."""
+    """Each flow has a full link on which none is faster, and no link carries more than it can."""
     torus = Grid((32, 32, 15))
     target = np.random.default_rng(7).permutation(torus.cards)
     routes, speeds = torus.route(np.arange(torus.cards), target), torus.network.bytes_per_s
