@@ -145,3 +145,46 @@ def test_a_size_says_which_shape_was_taken(capsys: pytest.CaptureFixture[str]) -
     assert "96 layers" in " ".join(answer["notes"])
     assert "the shape of Megatron Core 177B" in " ".join(answer["notes"])
     assert "or more" in refused(capsys, "train", "--parameters", "2e6")
+
+
+def test_what_is_slow_spread_or_lossless_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    def time_s(*words: str) -> float:
+        line = "collective", "clos:64/8", "--kind", "all-to-all", "--megabytes", "1", *words, "--json"
+        return float(json.loads(asked(capsys, *line))["time_s"])
+
+    well = time_s()
+    assert time_s("--slow", "leaf 0=0.25") > 2 * well
+    assert time_s("--slow", "leaf 0 -> spine 0=0.5", "--failed", "spine 1") > well
+    assert time_s("--adaptive") <= well
+    assert time_s("--lossless") >= well
+    assert time_s("--hop-ns", "5000") > well
+    assert "Write it like" in refused(capsys, "collective", "clos:64/8", "--slow", "leaf 0")
+    assert "makes no sense" in refused(capsys, "collective", "clos:64/8", "--slow", "leaf 0=2")
+    assert "one path each" in refused(capsys, "collective", "clos:64/8", "--adaptive", "--lossless")
+
+
+def test_how_far_cards_are_apart_is_a_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json.loads(asked(capsys, "collective", "torus:4x4", "--json"))
+    hops = dict(answer["hops_shares"])
+    assert hops == pytest.approx({1: 4 / 15, 2: 6 / 15, 3: 4 / 15, 4: 1 / 15})
+    assert answer["hops_mean"] == pytest.approx(sum(far * share for far, share in hops.items()))
+    assert sum(share for _, share in answer["message_ns_shares"]) == pytest.approx(1)
+    assert answer["message_most_ns"] == 1_100 + 4 * 500
+
+
+def test_loss_is_put_on_a_step_by_what_of_it_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "collective", "ethernet:8", "--loss", "0.01", "--link-gbps", "100", "--recovery", "go-back-n"
+    answer = json.loads(asked(capsys, *words, "--round-trip-us", "10", "--exposed-share", "0.25", "--json"))
+    window = 12.5e9 * 10e-6 / 4096
+    assert answer["loss_stretch"] == pytest.approx((0.99 + 0.01 * window) / 0.99)
+    assert answer["step_longer_share"] == pytest.approx((answer["loss_stretch"] - 1) / 4)
+    assert json.loads(asked(capsys, *words, "--json"))["step_longer_share"] is None
+
+
+def test_days_at_a_given_share_of_peak_are_arithmetic(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "train", "--parameters", "1e12", "--cards", "1000", "--card", "h100", "--tokens", "1e12"
+    answer = json.loads(asked(capsys, *words, "--mfu-share", "0.5", "--json"))
+    assert answer["days"] == pytest.approx(6e24 / (1000 * 989e12 * 0.5) / 86_400)
+    assert answer["days_with_stops"] == pytest.approx(answer["days"] / answer["ettr"])
+    assert "takes the place" in refused(capsys, *words, "--mfu-share", "0.5", "--layout", "data=8")
+    assert "no sense" in refused(capsys, *words, "--mfu-share", "1.5")

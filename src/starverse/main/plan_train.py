@@ -6,23 +6,13 @@ from starverse.main.plan import show_answer
 from starverse.main.plan_network import cluster_of
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
-from starverse.model.names import nearest, shown
+from starverse.model.names import shown
 from starverse.model.spec import Cluster
 from starverse.physics.training.layout import CARDS, Card, Layout
 from starverse.physics.training.published import Run, published, shaped_like, software
 from starverse.physics.training.transformer import Transformer, of_size
+from starverse.planning import training
 from starverse.planning.network import card_of, network_of
-from starverse.planning.training import (
-    EQUATION,
-    SEQUENCE_MAX,
-    SOURCE,
-    TOKENS_MAX,
-    Plan,
-    best_layout,
-    best_on,
-    train_on,
-)
-from starverse.planning.training import train as train_alone
 from starverse.planning.words import layout_of, model_of
 
 PARAMETERS, BATCH, SEQUENCE, STACK, CARD_NAME, MOST = 405e9, 2_048, 8_192, "llama-3", "h100", 16_384
@@ -41,17 +31,22 @@ class Asked(NamedTuple):
     sequence: int | None = None
     card: str | None = None
     stack: str | None = None
+    mfu_share: float | None = None
 
 
 def train(asked: Asked, tokens: float, *, json: bool) -> None:
     """Print the best layout of a model, or a given one, and how long it trains."""
-    bounded(1, TOKENS_MAX, tokens=tokens)
-    bounded(1, SEQUENCE_MAX, sequence=asked.sequence)
+    bounded(1, training.TOKENS_MAX, tokens=tokens)
+    bounded(1, training.SEQUENCE_MAX, sequence=asked.sequence)
+    bounded(1e-3, 1, mfu_share=asked.mfu_share)
     stack, run = _published(asked)
     model, shape = _model(asked, run)
     spec = cluster_of(asked.cluster) if asked.cluster else None
     card = _card(asked.card, spec, run)
-    notes = [shape, "days of steps, without stops"]
+    if asked.mfu_share is not None:
+        show_answer(_at_share(asked, asked.mfu_share, model, card, spec, tokens), json=json)
+        return
+    notes = [shape, "days are of steps; with stops at Llama 3's rate"]
     if spec:
         notes.append(
             f"on the first cards of {spec.name or asked.cluster}, its data parallel rings all at once"
@@ -62,6 +57,7 @@ def train(asked: Asked, tokens: float, *, json: bool) -> None:
         run.card,
         stack,
     )
+    days = training.with_stops(found.days(tokens), model.parameters, found.layout.cards)
     answer = {
         "fits": found.fits,
         "model": model,
@@ -73,17 +69,43 @@ def train(asked: Asked, tokens: float, *, json: bool) -> None:
         "published_step_s": run.time_s if run and same else None,
         "mfu_share": found.step.mfu_share,
         "tokens_per_s": found.tokens_per_s,
-        "days": found.days(tokens),
+        "days": days.steps,
+        "ettr": days.ettr,
+        "stops_per_day": days.stops_per_day,
+        "days_with_stops": days.all,
         "network_bytes_per_s": found.card.network_bytes_per_s,
         "memory_bytes": found.memory.total,
         "memory": found.memory,
         "layouts_tried": found.tried,
         "too_large_by": found.full,
-        "equation": EQUATION,
-        "source": SOURCE,
+        "equation": training.EQUATION,
+        "source": training.SOURCE,
         "notes": tuple(filter(None, (found.why_not(), *notes))),
     }
     show_answer(answer, json=json)
+
+
+def _at_share(
+    asked: Asked, share: float, model: Transformer, card: Card, spec: Cluster | None, tokens: float
+) -> dict[str, object]:
+    """The days at an MFU that was given; the size counts as asked for, not as a shape near it."""
+    if asked.layout:
+        raise BadInput("--mfu-share takes the place of a layout.", "Leave one of them out.")
+    cards = asked.cards or (spec.cards if spec else MOST)
+    parameters = model.active_parameters if asked.model else asked.parameters or PARAMETERS
+    days = training.days_at(parameters, tokens, cards, card.peak_flops, share)
+    return {
+        "parameters": parameters,
+        "cards": cards,
+        "mfu_share": share,
+        "days": days.steps,
+        "ettr": days.ettr,
+        "stops_per_day": days.stops_per_day,
+        "days_with_stops": days.all,
+        "equation": "6 × parameters × tokens / (cards × peak × MFU), over ETTR with stops",
+        "source": "Kaplan et al., arXiv 2001.08361; Daly, FGCS 22 (2006)",
+        "assumed": (f"MFU of {share:g}", "stops at Llama 3's rate"),
+    }
 
 
 def _published(asked: Asked) -> tuple[str, Run | None]:
@@ -119,16 +141,23 @@ def _model(asked: Asked, run: Run | None) -> tuple[Transformer, str]:
     )
 
 
-def _card(name: str | None, spec: Cluster | None, run: Run | None) -> Card:
-    name = name or (spec.node.card if spec else run.card.name.lower() if run else CARD_NAME)
+def _card(asked: str | None, spec: Cluster | None, run: Run | None) -> Card:
+    name = asked or (spec.node.card if spec else run.card.name.lower() if run else CARD_NAME)
     if name not in CARDS:
-        raise BadInput(f"There is no card {shown(name)}.", f"{nearest(name, CARDS)} Say --card.")
+        known = f"Say --card {', '.join(CARDS)}."
+        if spec is None or asked:
+            raise BadInput(f"There is no card {shown(name)}.", known)
+        raise BadInput(
+            f"No training was fitted on the '{name}' of {spec.name}, of whose {spec.cards:,} cards only the "
+            f"network is known here: {spec.network.link_gbps:g} Gbit/s a link.",
+            f"For another card on that network: {known[0].lower()}{known[1:]}",
+        )
     return card_of(spec, CARDS[name]) if spec else CARDS[name]
 
 
 def _found(
     asked: Asked, model: Transformer, card: Card, stack: str, spec: Cluster | None, run: Run | None
-) -> Plan:  # fmt: skip
+) -> training.Plan:  # fmt: skip
     """The layout that was given, or else the best one."""
     run_by = software(stack)
     batch = asked.batch or (run.layout.batch if run else BATCH)
@@ -140,11 +169,11 @@ def _found(
                 f"The layout takes {layout.cards:,} cards.", f"Give --cards {layout.cards} or more."
             )
         if spec:
-            return train_on(model, layout, card, run_by, network_of(spec))
-        return train_alone(model, layout, card, run_by)
+            return training.train_on(model, layout, card, run_by, network_of(spec))
+        return training.train(model, layout, card, run_by)
     if spec:
-        return best_on(model, min(cards, spec.cards), batch, card, run_by, network_of(spec))
-    return best_layout(model, cards, batch, card, run_by)
+        return training.best_on(model, min(cards, spec.cards), batch, card, run_by, network_of(spec))
+    return training.best_layout(model, cards, batch, card, run_by)
 
 
 def _layout(asked: Asked, batch: int) -> Layout:

@@ -13,6 +13,7 @@ from starverse.physics.training.layout import Card, Layout, Software
 from starverse.physics.training.memory import Memory, memory
 from starverse.physics.training.step import Step, step
 from starverse.physics.training.transformer import Transformer
+from starverse.planning.checkpoints import plan_checkpoint
 from starverse.planning.layouts import quickest
 
 EQUATION = (
@@ -67,6 +68,40 @@ class Plan:
             f"The fullest card needs {need:,.0f} GB of {have:,.0f} GB, "
             f"most of it {self.memory.largest} ({getattr(self.memory, self.memory.largest) / 1e9:,.0f} GB)."
         )
+
+
+@dataclass(frozen=True)
+class Days:
+    """How long a training takes: its steps alone, and with what stops and checkpoints take of the time."""
+
+    steps: float
+    ettr: float
+    stops_per_day: float
+
+    @property
+    def all(self) -> float:
+        """With stops."""
+        return self.steps / self.ettr
+
+
+def days_at(
+    parameters: float, tokens: float, cards: int, peak_flops: float, mfu_share: float
+) -> Days:  # fmt: skip
+    """The days of a training at a model operations' share of peak that is said, not computed.
+
+    6 N D operations (Kaplan et al., arXiv 2001.08361) over cards × peak × MFU.
+    """
+    bounded(1, TOKENS_MAX, tokens=tokens)
+    bounded(1, 1e16, parameters=parameters)
+    bounded(1, CARDS_MAX, cards=cards)
+    bounded(1e-3, 1, mfu_share=mfu_share)
+    return with_stops(6 * parameters * tokens / (cards * peak_flops * mfu_share) / DAY_S, parameters, cards)
+
+
+def with_stops(days: float, parameters: float, cards: int) -> Days:
+    """Days of steps with the stops of so many cards, at Llama 3's rate, and the checkpoints for them."""
+    kept = plan_checkpoint(parameters, cards)
+    return Days(days, kept.ettr, 24 / kept.mtbf_h)
 
 
 def train(model: Transformer, layout: Layout, card: Card, software: Software) -> Plan:
