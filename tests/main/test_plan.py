@@ -168,3 +168,80 @@ def test_a_table_that_is_no_distribution_is_refused(
     assert "line 3" in refused(capsys, "slope", str(table), str(table))
     table.write_text("w,pct\n50,0\n60,50\n")
     assert "does not reach" in refused(capsys, "slope", str(table), str(table))
+
+
+def test_a_published_run_is_checked_by_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    run = "Megatron Core 177B"
+    theirs = json.loads(asked(capsys, "train", "--model", run, "--layout", run, "--json"))
+    assert theirs["step_s"] == pytest.approx(theirs["published_step_s"], rel=0.1)
+    best = json.loads(asked(capsys, "train", "--model", run, "--json"))
+    assert best["step_s"] <= theirs["step_s"]
+    assert best["published_step_s"] is None, "the layout found is not theirs"
+    assert "Did you mean 'Megatron Core 177B'?" in refused(capsys, "train", "--model", "Megatron Core 178B")
+
+
+def test_a_model_and_a_layout_are_given_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    shape = "layers=32 hidden=4096 heads=32 kv_heads=8 ffn=14336 gated experts=8 active_experts=2"
+    words = "train", "--model", shape, "--batch", "64"
+    answer = json.loads(asked(capsys, *words, "--layout", "data=8,expert=8,zero=1,recompute=full", "--json"))
+    assert answer["cards"] == 8
+    assert answer["model_parameters"] == pytest.approx(47e9, rel=0.02)
+    assert not answer["fits"]
+    assert "The fullest card needs" in answer["notes"][0]
+    assert "heads = 32 does not divide by tensor = 3" in refused(capsys, *words, "--layout", "tensor=3")
+    assert "Did you mean 'tensor'?" in refused(capsys, *words, "--layout", "tensr=3")
+    assert "The model has no heads" in refused(capsys, "train", "--model", "layers=2,hidden=64")
+    assert "a whole number" in refused(capsys, "train", "--model", "layers=2.5,hidden=64,heads=1")
+    assert "both describe" in refused(capsys, *words, "--parameters", "7e9")
+    assert "said twice" in refused(capsys, *words, "--layout", "data=2 data=3")
+
+
+def test_a_size_says_which_shape_was_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json.loads(asked(capsys, "train", "--parameters", "177e9", "--cards", "64", "--json"))
+    assert answer["model"]["layers"] == 96
+    assert "96 layers" in " ".join(answer["notes"])
+    assert "the shape of Megatron Core 177B" in " ".join(answer["notes"])
+    assert "or more" in refused(capsys, "train", "--parameters", "2e6")
+
+
+def test_what_is_slow_spread_or_lossless_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    def time_s(*words: str) -> float:
+        line = "collective", "clos:64/8", "--kind", "all-to-all", "--megabytes", "1", *words, "--json"
+        return float(json.loads(asked(capsys, *line))["time_s"])
+
+    well = time_s()
+    assert time_s("--slow", "leaf 0=0.25") > 2 * well
+    assert time_s("--slow", "leaf 0 -> spine 0=0.5", "--failed", "spine 1") > well
+    assert time_s("--adaptive") <= well
+    assert time_s("--lossless") >= well
+    assert time_s("--hop-ns", "5000") > well
+    assert "Write it like" in refused(capsys, "collective", "clos:64/8", "--slow", "leaf 0")
+    assert "makes no sense" in refused(capsys, "collective", "clos:64/8", "--slow", "leaf 0=2")
+    assert "one path each" in refused(capsys, "collective", "clos:64/8", "--adaptive", "--lossless")
+
+
+def test_how_far_cards_are_apart_is_a_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json.loads(asked(capsys, "collective", "torus:4x4", "--json"))
+    hops = dict(answer["hops_shares"])
+    assert hops == pytest.approx({1: 4 / 15, 2: 6 / 15, 3: 4 / 15, 4: 1 / 15})
+    assert answer["hops_mean"] == pytest.approx(sum(far * share for far, share in hops.items()))
+    assert sum(share for _, share in answer["message_ns_shares"]) == pytest.approx(1)
+    assert answer["message_most_ns"] == 1_100 + 4 * 500
+
+
+def test_loss_is_put_on_a_step_by_what_of_it_waits(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "collective", "ethernet:8", "--loss", "0.01", "--link-gbps", "100", "--recovery", "go-back-n"
+    answer = json.loads(asked(capsys, *words, "--round-trip-us", "10", "--exposed-share", "0.25", "--json"))
+    window = 12.5e9 * 10e-6 / 4096
+    assert answer["loss_stretch"] == pytest.approx((0.99 + 0.01 * window) / 0.99)
+    assert answer["step_longer_share"] == pytest.approx((answer["loss_stretch"] - 1) / 4)
+    assert json.loads(asked(capsys, *words, "--json"))["step_longer_share"] is None
+
+
+def test_days_at_a_given_share_of_peak_are_arithmetic(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "train", "--parameters", "1e12", "--cards", "1000", "--card", "h100", "--tokens", "1e12"
+    answer = json.loads(asked(capsys, *words, "--mfu-share", "0.5", "--json"))
+    assert answer["days"] == pytest.approx(6e24 / (1000 * 989e12 * 0.5) / 86_400)
+    assert answer["days_with_stops"] == pytest.approx(answer["days"] / answer["ettr"])
+    assert "takes the place" in refused(capsys, *words, "--mfu-share", "0.5", "--layout", "data=8")
+    assert "no sense" in refused(capsys, *words, "--mfu-share", "1.5")

@@ -193,7 +193,7 @@ def test_n5_is_bus_bandwidth_and_no_step_efficiency(table: dict[str, Claim]) -> 
 
 
 def test_n6_eight_times_the_speed_is_an_eighth_of_the_time(table: dict[str, Claim]) -> None:
-    assert table["N6"].computed == pytest.approx(50)
+    assert 50 < table["N6"].computed < 51, "bytes alone, and the ways of 466 steps"
     assert figure(table["N6"].why, r"a part of (\d+) ms") == 143
     assert 1 <= figure(table["N6"].why, r"and (\S+) % against") <= 4.5
 

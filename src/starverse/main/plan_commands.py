@@ -236,43 +236,96 @@ def collective(
         list[str] | None,
         typer.Option(help="A switch (`spine 3`) or cable (`leaf 0 -> spine 3`); again for more."),
     ] = None,
+    slow: Annotated[
+        list[str] | None,
+        typer.Option(help="What runs at a share of its speed (`leaf 0 -> spine 3=0.5`); again for more."),
+    ] = None,
     node_cards: Annotated[
         int | None, typer.Option(help="Cards behind one NVLink-class switch.", min=1, show_default="1")
     ] = None,
     link_gbps: Annotated[float | None, typer.Option(help="Of each link, Gbit/s.", show_default="800")] = None,
+    hop_ns: Annotated[
+        float | None, typer.Option(help="A switch or card passed, with its wire.", show_default="500")
+    ] = None,
     loss: Annotated[float, typer.Option(help="The share of packets lost.")] = 0.0,
     recovery: Annotated[
         Literal["go-back-n", "selective-repeat"], typer.Option(help="What is sent again after a loss.")
     ] = "selective-repeat",
+    round_trip_us: Annotated[
+        float | None,
+        typer.Option(help="Until a loss is heard of, µs.", show_default="twice the way"),
+    ] = None,
+    exposed_share: Annotated[
+        float | None,
+        typer.Option(help="Of a training step, what waits for it: says what loss adds.", show_default=False),
+    ] = None,
+    adaptive: Annotated[
+        bool, typer.Option("--adaptive", help="Spread flows over all shortest paths, not by hash.")
+    ] = False,
+    lossless: Annotated[
+        bool, typer.Option("--lossless", help="Count waiting behind others, as on lossless Ethernet.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """How long a collective takes on a network, and which link holds it up."""
     from starverse.main import plan_network
 
-    plan_network.collective(
-        topology, cluster, kind, megabytes, cards, placement, job, algorithm, failed or [], node_cards,
-        link_gbps, loss, recovery, beside=beside, json=json,
+    question = plan_network.Question(
+        topology, cluster, kind, megabytes, cards, placement, job, beside, algorithm, failed or [],
+        slow or [], node_cards, link_gbps, hop_ns, loss, recovery, round_trip_us, exposed_share,
+        adaptive, lossless,
     )  # fmt: skip
+    plan_network.collective(question, json=json)
 
 
 def train(
-    parameters: Annotated[float, typer.Option(help="Of the dense model.")] = 405e9,
+    parameters: Annotated[
+        float | None, typer.Option(help="Of the dense model.", show_default="405e9")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Its shape (`layers=96 hidden=12288 heads=96 experts=8 active_experts=2 gated …`), or a "
+            "published run's name (`Megatron Core 177B`), which also says what else is not given.",
+            show_default=False,
+        ),
+    ] = None,
+    layout: Annotated[
+        str | None,
+        typer.Option(
+            help="As `tensor=8 pipeline=6 data=96 interleave=16 …`, or a published run's.",
+            show_default="searched for",
+        ),
+    ] = None,
     cluster: Cluster = None,
     cards: Annotated[
         int | None,
         typer.Option(help="At most so many.", min=1, show_default="16384, or those of the cluster"),
     ] = None,
-    batch: Annotated[int, typer.Option(help="Sequences in a step.", min=1)] = 2_048,
-    sequence: Annotated[int, typer.Option(help="Tokens in a sequence.", min=1)] = 8_192,
+    batch: Annotated[
+        int | None, typer.Option(help="Sequences in a step.", min=1, show_default="2048")
+    ] = None,
+    sequence: Annotated[
+        int | None, typer.Option(help="Tokens in a sequence.", min=1, show_default="8192")
+    ] = None,
     card: Annotated[
         str | None,
         typer.Option(help="a100, h100, h200 or b200.", show_default="h100, or that of the cluster"),
     ] = None,
-    stack: Annotated[str, typer.Option(help="Whose software's constants to take.")] = "llama-3",
+    stack: Annotated[
+        str | None, typer.Option(help="Whose software's constants to take.", show_default="llama-3")
+    ] = None,
     tokens: Annotated[float, typer.Option(help="To train on.")] = 15e12,
+    mfu_share: Annotated[
+        float | None,
+        typer.Option(help="Of the peak, taken as given instead of a layout's.", show_default=False),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """The best layout of a model on so many cards, its step part by part, and the days it trains."""
-    from starverse.main import plan_network
+    """The best layout of a model, or a given one; its step part by part, and the days it trains."""
+    from starverse.main import plan_train
 
-    plan_network.train(parameters, cluster, cards, batch, sequence, card, stack, tokens, json=json)
+    asked = plan_train.Asked(
+        parameters, model, layout, cluster, cards, batch, sequence, card, stack, mfu_share
+    )
+    plan_train.train(asked, tokens, json=json)

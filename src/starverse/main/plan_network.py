@@ -1,4 +1,4 @@
-"""What `starverse plan collective` and `train` print: a cluster's network asked about."""
+"""What `starverse plan collective` prints: a network asked about."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,20 +10,19 @@ from starverse.main.plan import show_answer, text_of
 from starverse.model import events as ev
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
-from starverse.model.names import nearest
+from starverse.model.names import nearest, shown
 from starverse.model.spec import GBPS, Cluster, parse_cluster, preset
+from starverse.physics.fabric.loss import step_stretch
 from starverse.physics.fabric.topology import Topology
 from starverse.physics.fabric.traffic import Conditions
-from starverse.physics.training.layout import CARDS
-from starverse.physics.training.published import software
-from starverse.physics.training.transformer import of_size
 from starverse.planning.collective import plan_collective
-from starverse.planning.network import card_of, network_of, topology_of
+from starverse.planning.network import network_of, topology_of
 from starverse.planning.placement import cards_at, cards_of, in_place
-from starverse.planning.training import SEQUENCE_MAX, SOURCE, TOKENS_MAX, best_layout, best_on
 
 WORDS = "torus:32x32x30"
-"""The network where none is named."""
+"""The network where none is named,"""
+LINK_GBPS, HOP_NS = 800.0, 500.0
+"""and its links."""
 
 
 class _Run(msgspec.Struct, frozen=True):
@@ -57,76 +56,125 @@ def cluster_of(words: str) -> Cluster:
     return preset(words)
 
 
-def collective(
-    topology: str | None,
-    cluster: str | None,
-    kind: str,
-    megabytes: float,
-    cards: int,
-    placement: str | None,
-    job: str | None,
-    algorithm: str,
-    failed: list[str],
-    node_cards: int | None,
-    link_gbps: float | None,
-    loss: float,
-    recovery: str,
-    *,
-    beside: bool,
-    json: bool,
-) -> None:
+class Question(NamedTuple):
+    """What a person asked of a collective; None where nothing was said."""
+
+    topology: str | None
+    cluster: str | None
+    kind: str
+    megabytes: float
+    cards: int
+    placement: str | None
+    job: str | None
+    beside: bool
+    algorithm: str
+    failed: list[str]
+    slow: list[str]
+    node_cards: int | None
+    link_gbps: float | None
+    hop_ns: float | None
+    loss: float
+    recovery: str
+    round_trip_us: float | None
+    exposed_share: float | None
+    adaptive: bool
+    lossless: bool
+
+
+def collective(question: Question, *, json: bool) -> None:
     """Print how long a collective takes."""
-    bounded(0, 0.999, loss=loss)
-    asked = _network(topology, cluster, node_cards, link_gbps)
-    conditions = Conditions(loss_share=loss, recovery=recovery)
-    assumed: tuple[str, ...] = ()
-    ranks: tuple[int, ...] = ()
-    if placement:
-        if cards:
-            raise BadInput("--cards and --placement both say which cards.", "Leave one of them out.")
-        ranks, others, assumed = _placed(asked, placement, job, beside=beside)
-        if others[0].size:
-            conditions = conditions._replace(others=others)
-    elif job or beside:
-        raise BadInput("--job and --beside are of a solved case.", "Name its file with --placement.")
-    of = ranks or (cards or asked.cards)
-    found = plan_collective(asked.topology, kind, megabytes * 1e6, of, algorithm, failed, conditions)
-    timing = found.timing
+    bounded(0, 0.999, loss=question.loss)
+    bounded(0, 1e9, round_trip_us=question.round_trip_us)
+    bounded(0, 1, exposed_share=question.exposed_share)
+    asked = _network(question)
+    ranks, conditions, assumed = _conditions(question, asked)
+    found = plan_collective(
+        asked.topology,
+        question.kind,
+        question.megabytes * 1e6,
+        ranks or (question.cards or asked.cards),
+        question.algorithm,
+        question.failed,
+        conditions,
+        dict(map(_slowed, question.slow)),
+    )
+    timing, exposed = found.timing, question.exposed_share
     answer = {
         "kind": timing.kind,
         "cards": timing.cards,
         "bytes": timing.bytes_,
         "algorithm": found.algorithm,
         "time_s": timing.time_s,
-        "alone_s": found.alone_s,
+        "alone_s": found.alone and found.alone.time_s,
+        "alone_efficiency_share": found.alone and found.alone.efficiency_share,
         "algorithm_bytes_per_s": timing.algorithm_bytes_per_s,
         "bus_bytes_per_s": timing.bus_bytes_per_s,
         "efficiency_share": timing.efficiency_share,
         "bottleneck": timing.bottleneck,
+        "loss_stretch": found.loss_stretch,
+        "step_longer_share": None if exposed is None else step_stretch(exposed, found.loss_stretch) - 1,
         "hops_mean": found.hops_mean,
         "hops_most": found.hops_most,
+        "message_mean_ns": found.message_mean_ns,
+        "message_most_ns": found.message_most_ns,
         "bisection_bytes_per_s": found.bisection_bytes_per_s,
         "equation": found.equation,
         "source": found.source,
         "assumed": assumed,
     }
+    if json:  # for people the means and extremes say enough
+        answer |= {"hops_shares": found.hops, "message_ns_shares": found.message_ns}
     show_answer(answer, json=json)
 
 
-def _network(
-    words: str | None, cluster: str | None, node_cards: int | None, link_gbps: float | None
-) -> _Asked:
-    if not cluster:
-        each, speed = node_cards or 1, 800.0 if link_gbps is None else link_gbps
+def _slowed(words: str) -> tuple[str, float]:
+    """A switch or cable and the share of its speed, of `leaf 0 -> spine 3=0.5`."""
+    name, _, share = words.rpartition("=")
+    try:
+        return name.strip(), float(share)
+    except ValueError:
+        raise BadInput(f"{shown(words)} says no share.", "Write it like 'leaf 0 -> spine 3=0.5'.") from None
+
+
+def _conditions(question: Question, asked: _Asked) -> tuple[tuple[int, ...], Conditions, tuple[str, ...]]:
+    """The cards that were named (none if only how many), what is true of the network, what is assumed."""
+    trip_us = question.round_trip_us
+    conditions = Conditions(
+        loss_share=question.loss,
+        recovery=question.recovery,
+        round_trip_s=None if trip_us is None else trip_us / 1e6,
+        spread=question.adaptive,
+        head_of_line=question.lossless,
+    )
+    if question.adaptive and question.lossless:
+        raise BadInput("--lossless counts flows of one path each.", "Leave out --adaptive.")
+    if not question.placement:
+        if question.job or question.beside:
+            raise BadInput("--job and --beside are of a solved case.", "Name its file with --placement.")
+        return (), conditions, ()
+    if question.cards:
+        raise BadInput("--cards and --placement both say which cards.", "Leave one of them out.")
+    ranks, others, assumed = _placed(asked, question.placement, question.job, beside=question.beside)
+    return ranks, conditions._replace(others=others) if others[0].size else conditions, assumed
+
+
+def _network(question: Question) -> _Asked:
+    words, each, speed, hop_ns = question.topology, question.node_cards, question.link_gbps, question.hop_ns
+    if not question.cluster:
         bounded(0.001, 1e6, link_gbps=speed)
-        network = topology_of(words or WORDS, speed * GBPS, node_cards=each)
-        nodes = [f"node{n}" for n in range(network.cards // each)]
-        return _Asked(network, nodes, each, network.cards, named=False)
-    given = {"a network in words": words, "--node-cards": node_cards, "--link-gbps": link_gbps}
+        network = topology_of(
+            words or WORDS,
+            (LINK_GBPS if speed is None else speed) * GBPS,
+            HOP_NS if hop_ns is None else hop_ns,
+            each or 1,
+        )
+        nodes = [f"node{n}" for n in range(network.cards // (each or 1))]
+        return _Asked(network, nodes, each or 1, network.cards, named=False)
+    given = {"a network in words": words, "--node-cards": each, "--link-gbps": speed, "--hop-ns": hop_ns}
     twice = [name for name, value in given.items() if value is not None]
     if twice:
         raise BadInput(f"--cluster and {twice[0]} both describe the network.", f"Leave out {twice[0]}.")
-    spec = cluster_of(cluster)
+    spec = cluster_of(question.cluster)
     return _Asked(network_of(spec), spec.node_names(), spec.node.cards, spec.cards, named=True)
 
 
@@ -179,60 +227,3 @@ def _run(solved: _Solved, job: str | None, file: str) -> _Run:
             f"No job '{job}' ran in {file}.", nearest(job, jobs) if jobs else "Look at it earlier."
         )
     return [run for run in solved.running if job in {None, run.job}][-1]
-
-
-def train(
-    parameters: float,
-    cluster: str | None,
-    cards: int | None,
-    batch: int,
-    sequence: int,
-    card: str | None,
-    stack: str,
-    tokens: float,
-    *,
-    json: bool,
-) -> None:
-    """Print the best layout of a model, and how long it trains."""
-    spec = cluster_of(cluster) if cluster else None
-    name = card or (spec.node.card if spec else "h100")
-    if name not in CARDS:
-        known = f"Say --card {', '.join(CARDS)}."
-        if spec is None or card:
-            raise BadInput(f"There is no card '{name}'.", known)
-        raise BadInput(
-            f"No training was fitted on the '{name}' of {spec.name or cluster}, of whose "
-            f"{spec.cards:,} cards only the network is known here: "
-            f"{spec.network.link_gbps:g} Gbit/s a link.",
-            f"For another card on that network: {known[0].lower()}{known[1:]}",
-        )
-    bounded(1, TOKENS_MAX, tokens=tokens)
-    bounded(1e6, 1e15, parameters=parameters)
-    bounded(1, SEQUENCE_MAX, sequence=sequence)
-    model, run_by = of_size(parameters, sequence), software(stack)
-    notes = ["days of steps, without stops"]
-    if spec:
-        most = min(cards or spec.cards, spec.cards)
-        found = best_on(model, most, batch, card_of(spec, CARDS[name]), run_by, network_of(spec))
-        notes.append(f"on the first cards of {spec.name or cluster}, its data parallel rings all at once")
-    else:
-        found = best_layout(model, cards or 16_384, batch, CARDS[name], run_by)
-    answer = {
-        "fits": found.fits,
-        "layout": found.layout,
-        "cards": found.layout.cards,
-        "step": found.step,
-        "step_s": found.step.time_s,
-        "mfu_share": found.step.mfu_share,
-        "tokens_per_s": found.tokens_per_s,
-        "days": found.days(tokens),
-        "network_bytes_per_s": found.card.network_bytes_per_s,
-        "memory_bytes": found.memory.total,
-        "memory": found.memory,
-        "layouts_tried": found.tried,
-        "too_large_by": found.full,
-        "equation": "step = matmul/share + memory + exposed traffic + bubble + optimiser + b",
-        "source": SOURCE,
-        "notes": tuple(filter(None, (found.why_not(), *notes))),
-    }
-    show_answer(answer, json=json)

@@ -1,16 +1,21 @@
 """Claims N1 to N6: what 30,000 cards train, and what their network does."""
 
+from starverse.model.spec import GBPS
 from starverse.money.tco import FLAT
 from starverse.physics.checkpoints import state_bytes
-from starverse.physics.fabric.bucket import torus_allreduce_s
 from starverse.physics.fabric.collectives import Timing, Wire, bus_factor, ring_allreduce_s
 from starverse.physics.fabric.grid import Grid
-from starverse.physics.fabric.loss import goodput_share, step_stretch, tail_s, window_packets
+from starverse.physics.fabric.loss import step_stretch, tail_s
 from starverse.physics.fabric.measured import sweep
 from starverse.physics.fabric.tree import clos
-from starverse.planning.checkpoints import plan_checkpoint
+from starverse.physics.training.layout import B200, H100
+from starverse.physics.training.published import software
+from starverse.physics.training.transformer import of_size
 from starverse.planning.claim import Claim, judged, near, percent
 from starverse.planning.claims_cooling import reference_site
+from starverse.planning.collective import alone, loss_stretch
+from starverse.planning.network import topology_of
+from starverse.planning.training import best_layout, days_at
 
 CARDS = 30_000
 SLOW_BYTES_PER_S, FAST_BYTES_PER_S = 100e9 / 8, 800e9 / 8
@@ -25,12 +30,13 @@ BF16_BYTES = 2
 # N1. Tokens and MFU of a run of the kind: Llama Team, "The Llama 3 Herd of Models" (2024), 15.6 T tokens
 # rounded as in its abstract, and table 4's 43 % on 8,192 cards. Peaks: makers' data sheets, dense BF16.
 PARAMETERS, TOKENS, MFU_SHARE = 5e12, 15e12, 0.43
-B200_FLOPS, H100_FLOPS = 2.25e15, 989e12
+SEQUENCE, BATCHES = 8_192, (2_048, 16_384)
+"""What a layout is searched for: Llama 3's batch of 16 M tokens, and one eight times as large."""
 CHINCHILLA_TOKENS_PER_PARAMETER = 20
 """Hoffmann et al., "Training Compute-Optimal Large Language Models" (2022)."""
 
 # N2. A round trip over three switches under light load, assumed.
-ROUND_TRIP_S, MTU_BYTES = 10e-6, 4096.0
+ROUND_TRIP_S, MTU_BYTES = 10e-6, 4096.0  # the MTU of `loss.window_packets`
 # N3. Size and layout that are said of GPT-4; its maker published neither.
 GPT4_PARAMETERS, GPT4_SHARDS = 1.8e12, 8 * 16
 # N4. Both network cards together, a switch, and 60 m of fibre at 5 ns/m.
@@ -48,15 +54,13 @@ def network_claims() -> list[Claim]:
 
 def n1(claimed: float = 180.0, tokens: float = TOKENS) -> Claim:
     """Days to train: 6 x parameters x tokens over cards x peak x MFU, and what stops add."""
-    flops = 6 * PARAMETERS * tokens
-
-    def days(peak: float, mfu_share: float = MFU_SHARE) -> float:
-        return flops / (CARDS * peak * mfu_share) / 86_400
-
-    kept = plan_checkpoint(PARAMETERS, CARDS)
-    computed = days(B200_FLOPS) / kept.ettr
-    needed = days(B200_FLOPS, 1.0) / claimed
+    found = days_at(PARAMETERS, tokens, CARDS, B200.peak_flops, MFU_SHARE)
+    computed = found.all
+    needed = found.steps * MFU_SHARE / claimed
+    slower = days_at(PARAMETERS, tokens, CARDS, H100.peak_flops, MFU_SHARE).steps
     best = CHINCHILLA_TOKENS_PER_PARAMETER * PARAMETERS
+    model, llama = of_size(PARAMETERS, SEQUENCE), software("llama-3")
+    small, large = (best_layout(model, CARDS, batch, B200, llama).step.mfu_share for batch in BATCHES)
     return Claim(
         "N1",
         f"days to train 5 T dense parameters on {tokens / 1e12:g} T tokens in BF16 on {CARDS:,} B200-class "
@@ -65,13 +69,15 @@ def n1(claimed: float = 180.0, tokens: float = TOKENS) -> Claim:
         computed,
         "days",
         judged(near(claimed, computed)),
-        f"Assumed {percent(MFU_SHARE)} MFU of {B200_FLOPS / 1e15:g} PFLOP/s: {days(B200_FLOPS):.0f} days of "
-        f"steps, over an ETTR of {kept.ettr:.3f} at {24 / kept.mtbf_h:.1f} stops a day (Llama 3's rate). "
-        f"Without stops {claimed:g} days need {percent(needed)} MFU. H100-class cards take "
-        f"{days(H100_FLOPS):.0f} days; compute-optimal training ({best / 1e12:.0f} T tokens) "
-        f"{days(B200_FLOPS) * best / tokens:,.0f}.",
+        f"Assumed {percent(MFU_SHARE)} MFU of {B200.peak_flops / 1e15:g} PFLOP/s: {found.steps:.0f} days of "
+        f"steps, over an ETTR of {found.ettr:.3f} at {found.stops_per_day:.1f} stops a day (Llama 3's rate). "
+        f"Without stops {claimed:g} days need {percent(needed)} MFU. The best layout that `plan train` finds "
+        f"has {percent(small)} at a batch of {BATCHES[0] * SEQUENCE / 1e6:.0f} M tokens, {percent(large)} at "
+        f"{BATCHES[1] * SEQUENCE / 1e6:.0f} M. H100-class cards take {slower:.0f} days; compute-optimal "
+        f"training ({best / 1e12:.0f} T tokens) {found.steps * best / tokens:,.0f}.",
         "6ND: Kaplan et al., arXiv 2001.08361; Llama 3 (2024), tables 4 and 5; Daly, FGCS 22 (2006)",
-        "starverse plan train --parameters 5e12 --cards 30000 --card b200 --tokens 15e12",
+        f"starverse plan train --parameters {PARAMETERS:g} --cards {CARDS} --card b200 --tokens {tokens:g} "
+        f"--mfu-share {MFU_SHARE:g}",
     )
 
 
@@ -80,8 +86,7 @@ def n2(claimed: float = 10.0, loss_share: float = 0.01, round_trip_s: float = RO
     exposed = SLOW_S / STEP_S
 
     def longer(bytes_per_s: float, recovery: str) -> float:
-        window = window_packets(bytes_per_s, round_trip_s, MTU_BYTES)
-        stretch = 1 / goodput_share(loss_share, window, recovery)
+        stretch = loss_stretch(loss_share, recovery, bytes_per_s, round_trip_s)
         return 100 * (step_stretch(exposed, stretch) - 1)
 
     computed = longer(SLOW_BYTES_PER_S, "go-back-n")
@@ -105,7 +110,8 @@ def n2(claimed: float = 10.0, loss_share: float = 0.01, round_trip_s: float = RO
         f"the {steps} steps of a torus all-reduce the slowest of {Grid(TORUS).cards:,} messages waits for "
         f"{waits:.1f} timeouts besides.",
         "goodput: Bertsekas and Gallager, Data Networks, 2.4",
-        "starverse plan collective --link-gbps 100 --loss 0.01 --recovery go-back-n",
+        f"starverse plan collective --link-gbps {_gbps(SLOW_BYTES_PER_S)} --loss {loss_share:g} "
+        f"--recovery go-back-n --round-trip-us {round_trip_s * 1e6:g} --exposed-share {exposed:.6f}",
     )
 
 
@@ -114,7 +120,7 @@ def n3(claimed: float = 400.0, parameters: float = GPT4_PARAMETERS) -> Claim:
     whole = state_bytes(parameters, BF16_BYTES)
     shard = whole / GPT4_SHARDS
     replicas = CARDS // GPT4_SHARDS
-    computed = 1e3 * ring_allreduce_s(replicas, shard, Wire(SLOW_BYTES_PER_S))
+    computed = 1e3 * _ring(replicas, shard, SLOW_BYTES_PER_S).time_s
     fits = claimed / 1e3 * SLOW_BYTES_PER_S / bus_factor("all-reduce", replicas)
     rate = whole / computed * 1e3
     both = 1.8e12 * claimed / 1e3
@@ -132,7 +138,8 @@ def n3(claimed: float = 400.0, parameters: float = GPT4_PARAMETERS) -> Claim:
         f"parameters in {both / fits:.0f} shards. What was computed reduces {rate / 1e12:.2g} TB/s. Size and "
         "layout are what is said of GPT-4, unpublished.",
         "ring: Patarasuk and Yuan (2009)",
-        "starverse plan collective ethernet:234 --link-gbps 100 --megabytes 28125 --algorithm ring",
+        f"starverse plan collective ethernet:{replicas} --link-gbps {_gbps(SLOW_BYTES_PER_S)} "
+        f"--megabytes {shard / 1e6:.6f} --algorithm ring",
     )
 
 
@@ -165,15 +172,12 @@ def n4(claimed: float = 3.0, latency_us: float = 2.8) -> Claim:
 
 def n5(claimed: float = 93.0, buffer_bytes: float = BUFFER_BYTES) -> Claim:
     """The efficiency of an all-reduce over the whole cluster."""
-    wire = Wire(FAST_BYTES_PER_S)
-    cards = Grid(TORUS).cards
-
-    def efficiency(time_s: float) -> float:
-        timing = Timing("all-reduce", cards, buffer_bytes, time_s, FAST_BYTES_PER_S)
-        return 100 * timing.efficiency_share
-
-    computed = efficiency(torus_allreduce_s(TORUS, buffer_bytes, wire))
-    flat = efficiency(ring_allreduce_s(cards, buffer_bytes, wire))
+    wire, words = Wire(FAST_BYTES_PER_S), f"torus:{'x'.join(map(str, TORUS))}"
+    torus = topology_of(words, FAST_BYTES_PER_S, wire.step_ns)
+    timing = alone(torus, "all-reduce", "bucket", buffer_bytes)
+    assert timing is not None, "a torus reduces in buckets"
+    cards, computed = timing.cards, 100 * timing.efficiency_share
+    flat = computed * timing.time_s / ring_allreduce_s(cards, buffer_bytes, wire)
     lag_s = 2 * sum(length - 1 for length in TORUS) * wire.step_ns * 1e-9
     enough = claimed / (100 - claimed) * lag_s * wire.bytes_per_s / bus_factor("all-reduce", cards)
     half = cards * wire.step_ns * 1e-9 * wire.bytes_per_s
@@ -194,17 +198,19 @@ def n5(claimed: float = 93.0, buffer_bytes: float = BUFFER_BYTES) -> Claim:
         f"{bus[small]:.0f} % at 256 MiB and {bus[-1]:.0f} % at {sizes[-1] / (1 << 30):.0f} GiB, so 75 and "
         f"93 % may be one fabric at two sizes. As step efficiency the article's own N6 gives {step:.0f} % "
         f"({works:.2g} s of work and {FAST_S * 1e3:g} ms). A flat ring gives {flat:.0f} %; half of the "
-        f"wire takes {half / 1e9:.1f} GB there. A step takes {wire.step_ns / 1e3:g} µs here; the command "
-        "counts one hop's way, and finds a little more.",
+        f"wire takes {half / 1e9:.1f} GB there. A step takes {wire.step_ns / 1e3:g} µs beside its bytes.",
         "bucket algorithm: Chan et al. (2007); nccl-tests PERFORMANCE.md; stas00/ml-engineering, 744d01e",
-        "starverse plan collective torus:32x32x30",
+        f"starverse plan collective {words} --link-gbps {_gbps(FAST_BYTES_PER_S)} --hop-ns {wire.step_ns:g} "
+        f"--megabytes {buffer_bytes / 1e6:.6f} --algorithm bucket",
     )
 
 
 def n6(claimed: float = 175.0, saved_yuan: float = 12e6, site_mwh: float | None = None) -> Claim:
     """The window at eight times the speed, what it saves, and what that is worth in electricity."""
     mwh = reference_site().energy_mwh_per_year if site_mwh is None else site_mwh
-    computed = 1e3 * SLOW_S * SLOW_BYTES_PER_S / FAST_BYTES_PER_S
+    replicas = CARDS // GPT4_SHARDS
+    buffer = round(SLOW_S * SLOW_BYTES_PER_S / bus_factor("all-reduce", replicas))
+    computed = 1e3 * _ring(replicas, buffer, FAST_BYTES_PER_S).time_s
     speed = FAST_BYTES_PER_S / SLOW_BYTES_PER_S
     floor = (speed * claimed - SLOW_S * 1e3) / (speed - 1)
     yuan = SAVED_SHARE * mwh * 1e3 * FLAT.micro_yuan_per_kwh[0] / 1e6
@@ -213,7 +219,8 @@ def n6(claimed: float = 175.0, saved_yuan: float = 12e6, site_mwh: float | None 
     against = (today_s - computed / 1e3) / (STEP_S - SLOW_S + today_s)
     return Claim(
         "N6",
-        "ms for the buffer that takes 400 ms at 100 Gb/s, at 800 Gb/s, bandwidth-bound",
+        f"ms at 800 Gb/s for the buffer whose bytes alone take {SLOW_S * 1e3:g} ms at 100 Gb/s, in a ring of "
+        f"{replicas} cards as in N3",
         claimed,
         computed,
         "ms",
@@ -225,5 +232,18 @@ def n6(claimed: float = 175.0, saved_yuan: float = 12e6, site_mwh: float | None 
         f"million yuan: {saved_yuan / 1e6:g} million are {CARDS * saved_yuan / yuan:,.0f} cards (C6's 37 % "
         f"would be {37 / 63 * yuan / SAVED_SHARE / 1e6:.0f} million).",
         "arithmetic on claims N3 and N6; site: ISO/IEC 30134-2 model of `plan site`",
-        "starverse plan collective ethernet:234 --link-gbps 800 --megabytes 2511 --algorithm ring",
+        f"starverse plan collective ethernet:{replicas} --link-gbps {_gbps(FAST_BYTES_PER_S)} "
+        f"--megabytes {buffer / 1e6:.6f} --algorithm ring",
     )
+
+
+def _ring(cards: int, bytes_: float, bytes_per_s: float) -> Timing:
+    """An all-reduce in a ring of cards on one switch."""
+    found = alone(topology_of(f"ethernet:{cards}", bytes_per_s), "all-reduce", "ring", bytes_)
+    assert found is not None, "a ring has a closed form"
+    return found
+
+
+def _gbps(bytes_per_s: float) -> str:
+    """A link's speed as a command takes it."""
+    return f"{bytes_per_s / GBPS:g}"

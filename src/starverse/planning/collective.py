@@ -1,6 +1,6 @@
 """How long a collective takes on a network as it is: one question, one answer with its equation."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,8 @@ from starverse.model.names import nearest
 from starverse.physics.fabric.bucket import torus_allreduce_s
 from starverse.physics.fabric.collectives import Timing, Wire, closed_form_s, torus_alltoall_s
 from starverse.physics.fabric.grid import Grid
-from starverse.physics.fabric.network import NO_LINKS, Flags, Network
+from starverse.physics.fabric.loss import goodput_share, window_packets
+from starverse.physics.fabric.network import Flags, Network
 from starverse.physics.fabric.steps import AS_FLOWS
 from starverse.physics.fabric.topology import Nodes, Topology, latencies_ns
 from starverse.physics.fabric.traffic import WELL, Conditions, collective
@@ -38,21 +39,41 @@ SOURCES = {
 class Answer:
     """A collective's timing, by which algorithm, by which equation, and what an idle network would do.
 
-    `alone_s` is the closed form between equals on the cards' own wires, where the algorithm has one. Of the
-    whole network, idle: hops and a small message's time between two cards (`topology.latencies_ns`), and what
-    half of the cards can send to the other half.
+    `alone` is the closed form between equals on the cards' own wires, where the algorithm has one. Of the
+    whole network, idle: hops and a small message's time between two cards (`topology.latencies_ns`), with the
+    share of pairs so far apart, and what half of the cards can send to the other half. `loss_stretch` is how
+    many times as long a flow takes at the cards' own speed for the packets that are lost.
     """
 
     timing: Timing
     algorithm: str
     equation: str
     source: str
-    alone_s: float | None
-    hops_mean: float
-    hops_most: int
-    message_mean_ns: float
-    message_most_ns: float
+    alone: Timing | None
+    hops: tuple[tuple[int, float], ...]
+    message_ns: tuple[tuple[float, float], ...]
     bisection_bytes_per_s: float
+    loss_stretch: float
+
+    @property
+    def hops_mean(self) -> float:
+        """Switches and cards passed between two cards on average."""
+        return sum(hops * share for hops, share in self.hops)
+
+    @property
+    def hops_most(self) -> int:
+        """The most of them."""
+        return max(hops for hops, _ in self.hops)
+
+    @property
+    def message_mean_ns(self) -> float:
+        """A small message's time between two cards on average."""
+        return sum(time_ns * share for time_ns, share in self.message_ns)
+
+    @property
+    def message_most_ns(self) -> float:
+        """The longest of them."""
+        return max(time_ns for time_ns, _ in self.message_ns)
 
 
 def plan_collective(
@@ -63,11 +84,13 @@ def plan_collective(
     algorithm: str = "best",
     failed: Sequence[str] = (),
     conditions: Conditions = WELL,
+    slowed: Mapping[str, float] = {},
 ) -> Answer:
     """How long a collective takes between cards (given, or the first so many, or all when 0).
 
-    `failed` names switches and cards (`spine 3`) or cables (`leaf 0 → spine 3`). The quickest algorithm is
-    taken where none is named. Raises BadInput for what is unknown or cut off.
+    `failed` names switches and cards (`spine 3`) or cables (`leaf 0 → spine 3`), `slowed` says to what share
+    of their speed others are down. The quickest algorithm is taken where none is named. Raises BadInput for
+    what is unknown or cut off.
     """
     if kind not in AS_FLOWS:
         raise BadInput(f"There is no collective '{kind}'.", nearest(kind, tuple(AS_FLOWS)))
@@ -75,9 +98,7 @@ def plan_collective(
         raise BadInput(f"A collective of {bytes_:g} bytes does nothing.", "Give 1 byte or more.")
     bounded(0, 1e18, bytes=bytes_)
     ranks = _ranks(topology, cards)
-    dead = _dead(topology.network, failed)
-    if dead.any():
-        conditions = conditions._replace(failed=dead | conditions.failed if conditions.failed.size else dead)
+    conditions = _as_named(topology.network, conditions, failed, slowed)
     node_cards = topology.node_cards if isinstance(topology, Nodes) else 1
     dims = _box(topology, ranks.size)
     found: dict[str, Timing] = {}
@@ -86,18 +107,69 @@ def plan_collective(
     name = min(found, key=lambda one: found[one].time_s)
     hops, share = topology.distances()
     lag_ns, seen = latencies_ns(topology)
+    way_s = float(lag_ns @ seen) * 1e-9
+    wire = found[name].wire_bytes_per_s
     return Answer(
         timing=found[name],
         algorithm=name,
         equation=EQUATIONS[name],
         source=SOURCES[name],
-        alone_s=_alone_s(topology, kind, name, ranks.size, bytes_, found[name].wire_bytes_per_s),
-        hops_mean=float(hops @ share),
-        hops_most=int(hops.max()),
-        message_mean_ns=float(lag_ns @ seen),
-        message_most_ns=float(lag_ns.max()),
+        alone=alone(topology, kind, name, bytes_, ranks.size),
+        hops=tuple(zip(hops.tolist(), share.tolist(), strict=True)),
+        message_ns=tuple(zip(lag_ns.tolist(), seen.tolist(), strict=True)),
         bisection_bytes_per_s=topology.bisection_bytes_per_s(),
+        loss_stretch=loss_stretch(
+            conditions.loss_share,
+            conditions.recovery,
+            wire,
+            2 * way_s if conditions.round_trip_s is None else conditions.round_trip_s,
+        ),
     )
+
+
+def alone(
+    topology: Topology, kind: str, algorithm: str, bytes_: float, cards: int = 0
+) -> Timing | None:  # fmt: skip
+    """A collective in closed form between so many cards (all when 0) that have the network for themselves.
+
+    By the speed of the cards' own wires and the longest of the network's links' latencies. None where the
+    algorithm has no such form.
+    """
+    net = topology.network
+    cards = cards or topology.cards
+    speed = float(net.bytes_per_s[net.tail < net.cards].max())
+    wire = Wire(speed, float(net.latency_ns.max()))
+    box = _box(topology, cards)
+    if isinstance(topology, Grid) and topology.kind == "torus" and kind == "all-to-all":
+        time_s = torus_alltoall_s(topology.dims, bytes_, wire) if cards == topology.cards else None
+    elif algorithm == "bucket":
+        time_s = torus_allreduce_s(box, bytes_, wire) if box else None
+    elif algorithm == "hierarchical" or (kind, algorithm) == ("broadcast", "ring"):
+        time_s = None
+    else:
+        time_s = closed_form_s(kind, algorithm, cards, bytes_, wire)
+    return None if time_s is None else Timing(kind, cards, bytes_, time_s, speed)
+
+
+def loss_stretch(loss_share: float, recovery: str, bytes_per_s: float, round_trip_s: float) -> float:
+    """How many times as long a flow at full speed takes for the packets that are lost, timeouts apart."""
+    return 1 / goodput_share(loss_share, window_packets(bytes_per_s, round_trip_s), recovery)
+
+
+def _as_named(
+    network: Network, conditions: Conditions, failed: Sequence[str], slowed: Mapping[str, float]
+) -> Conditions:  # fmt: skip
+    """The conditions with what has failed and what is slow."""
+    if failed:
+        dead = np.any([_links(network, name) for name in failed], axis=0)
+        conditions = conditions._replace(failed=dead | conditions.failed if conditions.failed.size else dead)
+    if slowed:
+        share = np.ones(network.links) if conditions.speed_share is None else conditions.speed_share.copy()
+        for name, to in slowed.items():
+            bounded(1e-6, 1, **{name: to})
+            share[_links(network, name)] *= to
+        conditions = conditions._replace(speed_share=share)
+    return conditions
 
 
 def _ranks(topology: Topology, cards: int | Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -112,15 +184,12 @@ def _ranks(topology: Topology, cards: int | Sequence[int]) -> np.ndarray[tuple[i
     )
 
 
-def _dead(network: Network, failed: Sequence[str]) -> Flags:
-    dead = np.zeros(network.links, np.bool_)
-    for name in failed:
-        one, arrow, other = name.replace("->", "→").partition("→")
-        if arrow:
-            dead |= network.links_between(network.vertex(one.strip()), network.vertex(other.strip()))
-        else:
-            dead |= network.links_at(network.vertex(name.strip()))
-    return dead if failed else NO_LINKS
+def _links(network: Network, name: str) -> Flags:
+    """The links of a switch or card, or of a cable."""
+    one, arrow, other = name.replace("->", "→").partition("→")
+    if arrow:
+        return network.links_between(network.vertex(one.strip()), network.vertex(other.strip()))
+    return network.links_at(network.vertex(name.strip()))
 
 
 def _box(topology: Topology, cards: int) -> tuple[int, ...]:
@@ -141,16 +210,3 @@ def _tried(kind: str, algorithm: str, cards: int, node_cards: int, dims: Sequenc
         "bucket": len(dims) > 1,
     }
     return [name for name in known if fits.get(name, True)]
-
-
-def _alone_s(
-    topology: Topology, kind: str, algorithm: str, cards: int, bytes_: float, speed: float
-) -> float | None:
-    wire = Wire(speed, float(topology.network.latency_ns.max()))
-    if isinstance(topology, Grid) and topology.kind == "torus" and kind == "all-to-all":
-        return torus_alltoall_s(topology.dims, bytes_, wire) if cards == topology.cards else None
-    if algorithm == "bucket":
-        return torus_allreduce_s(_box(topology, cards), bytes_, wire)
-    if algorithm == "hierarchical" or (kind, algorithm) == ("broadcast", "ring"):
-        return None
-    return closed_form_s(kind, algorithm, cards, bytes_, wire)

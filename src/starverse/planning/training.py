@@ -1,8 +1,7 @@
 """How to lay a model out on cards, how long a step and a whole training then take, and what does not fit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
 
 import numpy as np
 
@@ -14,6 +13,8 @@ from starverse.physics.training.layout import Card, Layout, Software
 from starverse.physics.training.memory import Memory, memory
 from starverse.physics.training.step import Step, step
 from starverse.physics.training.transformer import Transformer
+from starverse.planning.checkpoints import plan_checkpoint
+from starverse.planning.layouts import quickest
 
 EQUATION = (
     "time = (matmul + memory + exposed traffic) × micro-batches + bubble + data parallel traffic + optimiser"
@@ -24,15 +25,14 @@ CARDS_MAX = 1_000_000
 BATCH_MAX = 1_000_000
 SEQUENCE_MAX = 100_000_000
 TOKENS_MAX = 1e18
-LONG_SEQUENCE = 16_384
-"""From here on splitting a sequence among cards is tried."""
+LAYERS_MAX = 10_000
 
 
 @dataclass(frozen=True)
 class Plan:
     """A layout with its step and memory; and, where it was searched for, what the search met.
 
-    `tried` layouts divide evenly; `full` says of those that do not fit how many hold most in what.
+    `tried`, `stepped` and `full` are those of `layouts.Search`.
     """
 
     model: Transformer
@@ -41,6 +41,7 @@ class Plan:
     memory: Memory
     card: Card
     tried: int = 1
+    stepped: int = 1
     full: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -67,6 +68,40 @@ class Plan:
             f"The fullest card needs {need:,.0f} GB of {have:,.0f} GB, "
             f"most of it {self.memory.largest} ({getattr(self.memory, self.memory.largest) / 1e9:,.0f} GB)."
         )
+
+
+@dataclass(frozen=True)
+class Days:
+    """How long a training takes: its steps alone, and with what stops and checkpoints take of the time."""
+
+    steps: float
+    ettr: float
+    stops_per_day: float
+
+    @property
+    def all(self) -> float:
+        """With stops."""
+        return self.steps / self.ettr
+
+
+def days_at(
+    parameters: float, tokens: float, cards: int, peak_flops: float, mfu_share: float
+) -> Days:  # fmt: skip
+    """The days of a training at a model operations' share of peak that is said, not computed.
+
+    6 N D operations (Kaplan et al., arXiv 2001.08361) over cards × peak × MFU.
+    """
+    bounded(1, TOKENS_MAX, tokens=tokens)
+    bounded(1, 1e16, parameters=parameters)
+    bounded(1, CARDS_MAX, cards=cards)
+    bounded(1e-3, 1, mfu_share=mfu_share)
+    return with_stops(6 * parameters * tokens / (cards * peak_flops * mfu_share) / DAY_S, parameters, cards)
+
+
+def with_stops(days: float, parameters: float, cards: int) -> Days:
+    """Days of steps with the stops of so many cards, at Llama 3's rate, and the checkpoints for them."""
+    kept = plan_checkpoint(parameters, cards)
+    return Days(days, kept.ettr, 24 / kept.mtbf_h)
 
 
 def train(model: Transformer, layout: Layout, card: Card, software: Software) -> Plan:
@@ -99,38 +134,20 @@ def train_on(
 
 
 def best_layout(model: Transformer, cards: int, batch: int, card: Card, software: Software) -> Plan:
-    """The layout with the quickest step on at most so many cards of those that fit.
+    """The layout with the quickest step on at most so many cards of those that fit (`layouts.quickest`).
 
-    Tensor parallel cards stay in a node; all that divides evenly is tried, with as many data parallel cards
-    as divide the batch, and from none to all of the layers recomputed in quarters. When nothing fits, the
-    answer is the layout that needs least memory (`fits` is false, and `why_not` says what is missing). Raises
-    BadInput when not even one layout divides.
+    When nothing fits, the answer is the layout that needs least memory (`fits` is false, and `why_not` says
+    what is missing).
     """
     bounded(1, CARDS_MAX, cards=cards)
     bounded(1, BATCH_MAX, batch=batch)
     bounded(1, SEQUENCE_MAX, sequence=model.sequence)
-    best: tuple[float, Layout] | None = None
-    tightest: tuple[float, Layout] | None = None
-    full: dict[str, int] = {}
-    tried = 0
-    for layout in layouts(model, cards, batch, card.node_cards):
-        tried += 1
-        held = memory(model, layout, software)
-        if tightest is None or held.total < tightest[0]:
-            tightest = held.total, layout
-        if not held.fits(card):
-            full[held.largest] = full.get(held.largest, 0) + 1
-            continue
-        time_s = step(model, layout, card, software).time_s
-        if best is None or time_s < best[0]:
-            best = time_s, layout
-    chosen = best or tightest
-    if chosen is None:
-        raise BadInput(
-            f"No layout of {model.heads} heads and a batch of {batch} divides over {cards} cards.",
-            "Give a batch with more divisors.",
-        )
-    return replace(train(model, chosen[1], card, software), tried=tried, full=full)
+    bounded(1, LAYERS_MAX, layers=model.layers)
+    found = quickest(model, cards, batch, card, software)
+    chosen = found.best or found.leanest
+    assert chosen is not None, "one card can be asked to hold anything"
+    plan = train(model, chosen, card, software)
+    return replace(plan, tried=found.tried, stepped=found.stepped, full=found.full)
 
 
 def best_on(
@@ -148,58 +165,4 @@ def best_on(
         found = min(
             found, train_on(model, again.layout, card, software, topology), key=lambda plan: plan.step.time_s
         )
-    return replace(found, tried=first.tried, full=first.full)
-
-
-def layouts(model: Transformer, cards: int, batch: int, node_cards: int) -> Iterator[Layout]:
-    """All layouts on at most so many cards that divide evenly; of those that differ in nothing, one."""
-    tensors = [t for t in _powers(node_cards) if model.heads % t == 0]
-    contexts = _powers(64) if model.sequence >= LONG_SEQUENCE else [1]
-    for tensor, context in product(tensors, contexts):
-        room = cards // (tensor * context)
-        if model.sequence % (2 * context) and context > 1:
-            continue
-        for stages in _stages(model.layers, room):
-            for micro in (1, 2, 4, 8):
-                if batch % micro:
-                    continue
-                data = _most(batch // micro, room // stages)
-                shape = Layout(batch, data, tensor, stages, context, 1, 1, micro)
-                yield from _choices(model, shape)
-
-
-def _choices(model: Transformer, shape: Layout) -> Iterator[Layout]:
-    """What is left to choose once the cards are shared out."""
-    whole = -(-model.layers // shape.pipeline)
-    pieces = sorted({1, 2, whole}) if shape.pipeline > 1 and model.layers >= 2 * shape.pipeline else [1]
-    pieces = [v for v in pieces if v * shape.pipeline <= model.layers]
-    experts = [e for e in _powers(model.experts) if model.experts % e == 0 and shape.data % e == 0]
-    zeros = (1, 2, 3) if shape.data > 1 else (0,)
-    for interleave, expert, zero, again in product(pieces, experts, zeros, (0, 0.25, 0.5, 0.75, 1)):
-        layout = replace(shape, interleave=interleave, expert=expert, zero=zero)
-        yield replace(layout, recompute="full", recompute_share=again) if again else layout
-
-
-def _powers(most: int) -> list[int]:
-    return [1 << at for at in range(most.bit_length()) if 1 << at <= most]
-
-
-def _stages(layers: int, room: int) -> list[int]:
-    """Pipelines whose fullest stage shrinks with each stage more."""
-    lengths: dict[int, int] = {}
-    for stages in range(1, min(layers, room) + 1):
-        lengths.setdefault(-(-layers // stages), stages)
-    return list(lengths.values())
-
-
-def _most(number: int, limit: int) -> int:
-    """The greatest divisor of a number that is no more than the limit."""
-    best = 1
-    at = 1
-    while at * at <= number:
-        if number % at == 0:
-            for divisor in (at, number // at):
-                if best < divisor <= limit:
-                    best = divisor
-        at += 1
-    return best
+    return replace(found, tried=first.tried, stepped=first.stepped, full=first.full)

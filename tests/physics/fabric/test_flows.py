@@ -20,10 +20,10 @@ from starverse.physics.fabric.tree import FatTree
 GIB = 1 << 30
 
 
-def routes_of(ways: list[list[int]]) -> Routes:
+def routes_of(ways: list[list[int]], share: list[float] | None = None) -> Routes:
     link = np.array([one for way in ways for one in way], np.int64)
     first = np.cumsum([0] + [len(way) for way in ways])
-    return Routes(first, link, np.ones(link.size), np.zeros(len(ways), np.bool_))
+    return Routes(first, link, np.array(share or np.ones(link.size)), np.zeros(len(ways), np.bool_))
 
 
 def filled(routes: Routes, bytes_per_s: Floats) -> Floats:
@@ -50,6 +50,36 @@ def test_rates_are_those_of_textbook_filling(data: st.DataObject) -> None:
     rates = st.integers(1, 50).map(float)
     bytes_per_s = np.array(data.draw(st.lists(rates, min_size=links, max_size=links)))
     assert fair_rates(routes, bytes_per_s) == pytest.approx(filled(routes, bytes_per_s), rel=1e-9)
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_rates_of_flows_that_are_split_are_those_of_textbook_filling(data: st.DataObject) -> None:
+    links = data.draw(st.integers(1, 8))
+    way = st.lists(st.integers(0, links - 1), min_size=1, max_size=4, unique=True)
+    ways = data.draw(st.lists(way, min_size=1, max_size=12))
+    hops = sum(map(len, ways))
+    share = st.lists(st.sampled_from((1, 1 / 2, 1 / 3, 1 / 64)), min_size=hops, max_size=hops)
+    routes = routes_of(ways, data.draw(share))
+    bytes_per_s = np.array(data.draw(st.lists(st.integers(1, 50).map(float), min_size=links, max_size=links)))
+    assert fair_rates(routes, bytes_per_s) == pytest.approx(filled(routes, bytes_per_s), rel=1e-9)
+
+
+def test_the_rates_of_a_whole_torus_leave_nobody_anything_to_gain() -> None:
+    """Each flow has a full link on which none is faster, and no link carries more than it can."""
+    torus = Grid((32, 32, 15))
+    target = np.random.default_rng(7).permutation(torus.cards)
+    routes, speeds = torus.route(np.arange(torus.cards), target), torus.network.bytes_per_s
+    rates = fair_rates(routes, speeds)
+    flow = np.repeat(np.arange(routes.flows), np.diff(routes.first))
+    load = routes.load(np.where(np.isfinite(rates), rates, 0), speeds.size)
+    assert (load <= speeds * (1 + 1e-9)).all()
+    fastest = np.zeros(speeds.size)
+    np.maximum.at(fastest, routes.link, rates[flow])
+    full = (load >= speeds * (1 - 1e-9))[routes.link] & (rates[flow] >= fastest[routes.link] * (1 - 1e-9))
+    held = np.zeros(routes.flows, np.bool_)
+    held[flow[full]] = True
+    assert held[np.diff(routes.first) > 0].all()
 
 
 def test_a_flow_takes_no_more_than_it_wants() -> None:

@@ -7,11 +7,15 @@ import pytest
 from starverse.model.errors import BadInput
 from starverse.physics.training.layout import A100, CARDS, H100, Layout, Software
 from starverse.physics.training.memory import memory
-from starverse.physics.training.published import STACKS, software
+from starverse.physics.training.published import STACKS, published, shaped_like, software
 from starverse.physics.training.step import step
 from starverse.physics.training.transformer import Transformer, of_size
 
 RUNS = [(name, run) for name, (_, runs) in STACKS.items() for run in runs]
+NAMES = {
+    "175B": "Megatron-LM 175B on 256",
+    **{f"{size}B": f"Megatron Core {size}B" for size in (177, 314, 462)},
+}
 GPT3 = Transformer(96, 12288, 96, 51_200, 2048)
 PLAIN = Software("plain", 0.5, 0.0)
 
@@ -72,6 +76,29 @@ def test_operations_are_those_of_the_papers() -> None:
 def test_models_have_their_parameters(model: Transformer, billions: float, active: float) -> None:
     assert model.parameters == pytest.approx(billions * 1e9, rel=0.03)
     assert model.active_parameters == pytest.approx(active * 1e9, rel=0.03)
+
+
+@pytest.mark.parametrize("billions", [1.5, 3, 7, 8, 13, 20, 34, 70, 175, 177, 314, 405, 462, 530, 1000, 5000])
+def test_a_guessed_shape_is_one_that_people_would_build(billions: float) -> None:
+    """Within a percent, heads of 128 that divide among tensor parallel cards, not far from GPT-3's."""
+    model = of_size(billions * 1e9, 4096)
+    assert model.parameters == pytest.approx(billions * 1e9, rel=0.01)
+    assert model.hidden == 128 * model.heads
+    assert model.heads % (8 if billions >= 20 else 4) == 0
+    assert 85 < model.hidden / model.layers < 192
+
+
+@pytest.mark.parametrize(
+    ("billions", "layers", "hidden", "like"),
+    [(175, 96, 12288, "175B"), (177, 96, 12288, "177B"), (314, 96, 16384, "314B"), (462, 112, 18432, "462B")],
+)
+def test_a_guessed_shape_is_the_published_one_of_its_size(
+    billions: float, layers: int, hidden: int, like: str
+) -> None:
+    model = of_size(billions * 1e9, 4096)
+    assert (model.layers, model.hidden) == (layers, hidden)
+    assert shaped_like(model)
+    assert (model.layers, model.hidden) == (published(NAMES[like])[1].model.layers, hidden)
 
 
 def test_activations_are_those_of_korthikanti() -> None:
@@ -157,11 +184,12 @@ def test_experts_cost_two_all_to_alls_and_less_arithmetic() -> None:
     [
         ({"tensor": 7}, "heads = 96"),
         ({"batch": 500}, "batch = 500"),
-        ({"pipeline": 64, "interleave": 2}, "96 layers"),
+        ({"pipeline": 64, "interleave": 3}, "96 layers"),
         ({"expert": 2}, "experts = 1"),
         ({"zero": 9}, "zero = 9"),
         ({"data": 0}, "one or more"),
         ({"pipeline": 1}, "nothing to interleave"),
+        ({"batch": 96}, "12 micro-batches do not go in rounds of 8"),
     ],
 )
 def test_a_layout_that_cannot_be_is_refused(change: dict[str, int], what: str) -> None:

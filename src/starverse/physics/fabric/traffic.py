@@ -27,7 +27,8 @@ class Conditions(NamedTuple):
 
     `failed` and `speed_share` are over links; `others` are flows (source, target) of other jobs that never
     pause. `spread` routes adaptively (idealised), `head_of_line` counts waiting behind others on lossless
-    Ethernet (one path a flow). Packets are lost with `loss_share`; a lost last packet waits `timeout_s`.
+    Ethernet (one path a flow). Packets are lost with `loss_share`; a lost last packet waits `timeout_s`, and
+    the sender hears of any other after `round_trip_s` (twice the way where it is not given).
     """
 
     failed: Flags = NO_LINKS
@@ -38,6 +39,7 @@ class Conditions(NamedTuple):
     loss_share: float = 0.0
     recovery: str = "selective-repeat"
     timeout_s: float = 1e-3
+    round_trip_s: float | None = None
     salt: int = 0
 
 
@@ -102,7 +104,7 @@ def _all_to_all_s(
         speed = np.maximum(net.bytes_per_s - taken, fair)
     time_s = np.divide(load, speed, out=np.zeros(net.links), where=load > 0)
     link = int(np.argmax(time_s))
-    window = loss.window_packets(float(net.bytes_per_s[link]), 2 * lag_s)
+    window = loss.window_packets(float(net.bytes_per_s[link]), _round_trip_s(conditions, lag_s))
     share = loss.goodput_share(conditions.loss_share, window, conditions.recovery)
     tail_s = loss.tail_s(conditions.loss_share, ranks * (ranks - 1), conditions.timeout_s)
     return lag_s + float(time_s[link]) / share + tail_s, link
@@ -157,9 +159,13 @@ def _once_s(
     if not conditions.loss_share:
         return float(lag_s[slow] + body_s[slow]), link
     speed = step.bytes_each / body_s[slow]
-    window = loss.window_packets(speed, 2 * lag_s[slow])
+    window = loss.window_packets(speed, _round_trip_s(conditions, lag_s[slow]))
     share = loss.goodput_share(conditions.loss_share, window, conditions.recovery)
     return float(lag_s[slow] + body_s[slow] / share), link
+
+
+def _round_trip_s(conditions: Conditions, way_s: float) -> float:
+    return 2 * way_s if conditions.round_trip_s is None else conditions.round_trip_s
 
 
 def _as_it_is(net: Network, conditions: Conditions) -> Network:

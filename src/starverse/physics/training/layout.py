@@ -1,6 +1,7 @@
 """How a model is laid out on cards, what cards there are, and what the software attains on them."""
 
 from dataclasses import dataclass
+from math import ceil
 
 from starverse.model.errors import BadInput
 from starverse.physics.training.transformer import Transformer
@@ -32,7 +33,8 @@ class Layout:
     """The cards of a job by what they share: tensor × pipeline × context × data parallel.
 
     `expert` cards of the data-parallel ones share the experts. A stage of the pipeline holds its layers in
-    `interleave` pieces. `micro_batch` sequences go through it at a time, `batch` in a step. `zero` is what
+    `interleave` pieces, through which micro-batches go in rounds of as many as there are stages (Narayanan et
+    al., SC 2021, 2.2.2). `micro_batch` sequences go through it at a time, `batch` in a step. `zero` is what
     data parallel cards share: nothing, the optimiser's state (1), gradients (2), parameters (3). `recompute`
     is none, attention (its scores only) or full, of `recompute_share` of the layers. `sequence_parallel`
     shares norms and dropout among the tensor parallel cards.
@@ -65,6 +67,15 @@ class Layout:
     def micro_batches(self) -> int:
         """How many go through a pipeline in a step."""
         return self.batch // (self.data * self.micro_batch)
+
+    def stage_layers(self, model: Transformer) -> int:
+        """The layers of the fullest stage."""
+        return ceil(model.layers / self.pipeline)
+
+    def piece_share(self, model: Transformer) -> float:
+        """The fullest piece of the fullest stage, as a share of the stage."""
+        layers = self.stage_layers(model)
+        return ceil(layers / self.interleave) / layers
 
     def check(self, model: Transformer) -> None:
         """Raise BadInput where the model cannot be laid out so, with the number that does not divide."""
@@ -100,10 +111,15 @@ class Layout:
                 raise BadInput(
                     f"{what} = {whole} does not divide by {by} = {parts}.", f"Change {what} or {by}."
                 )
-        if self.pipeline * self.interleave > model.layers:
+        if self.pipeline > model.layers or self.interleave > self.stage_layers(model):
             raise BadInput(
                 f"{model.layers} layers do not fill {self.pipeline} × {self.interleave} pieces.",
                 "Make pipeline or interleave smaller.",
+            )
+        if self.interleave > 1 and self.micro_batches % self.pipeline:
+            raise BadInput(
+                f"{self.micro_batches} micro-batches do not go in rounds of {self.pipeline} through pieces.",
+                "Give interleave 1, or a batch of whole rounds.",
             )
         if self.interleave > 1 and self.pipeline == 1:
             raise BadInput("A pipeline of one stage has nothing to interleave.", "Give interleave 1.")

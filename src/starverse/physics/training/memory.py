@@ -1,7 +1,6 @@
 """What a model takes of a card's memory, and whether it fits."""
 
 from dataclasses import dataclass
-from math import ceil
 
 from starverse.physics.training.layout import Card, Layout, Software
 from starverse.physics.training.transformer import Transformer
@@ -53,12 +52,10 @@ def memory(model: Transformer, layout: Layout, software: Software) -> Memory:
         gradients += software.gradient_bytes * held / (alike if layout.zero >= 2 else 1)
         optimiser += OPTIMISER_BYTES * held / (alike if layout.zero >= 1 else 1)
     tokens = layout.micro_batch * model.sequence / layout.context
-    stages, pieces = layout.pipeline, layout.interleave
-    in_flight = min(
-        layout.micro_batches, stages * (1 + (stages - 1) / (stages * pieces) if pieces > 1 else 1)
-    )
+    more = (layout.pipeline - 1) * layout.piece_share(model) if layout.interleave > 1 else 0
+    in_flight = min(layout.micro_batches, layout.pipeline + more)
     a_layer = activation_bytes(model, layout, software.flash or layout.recompute == "attention")
-    layers = ceil(model.layers / stages)
+    layers = layout.stage_layers(model)
     if layout.recompute == "full":
         kept = 2 * model.hidden / (layout.tensor if layout.sequence_parallel else 1)
         share = layout.again_share
@@ -74,7 +71,7 @@ def shared_parameters(model: Transformer, layout: Layout) -> tuple[tuple[float, 
 
     One table for embedding and output stands at the end of the pipeline.
     """
-    layers = ceil(model.layers / layout.pipeline)
+    layers = layout.stage_layers(model)
     alike = layout.data * layout.context
     table = model.vocabulary * model.hidden
     dense = layers * model.attention_parameters + table

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest, shown
 from starverse.physics.training.layout import A100, H100, Card, Layout, Software
 from starverse.physics.training.step import step
 from starverse.physics.training.transformer import Transformer
@@ -118,7 +119,7 @@ def _llama_3() -> list[Run]:
         (16384, 16, 8, 131_072, 380),
     ):
         model = Transformer(126, 16384, 128, 128_256, sequence, 53_248, gated=True, kv_heads=8)
-        layout = Layout(2**24 // sequence, data, 8, 16, context, interleave=7)
+        layout = Layout(2**24 // sequence, data, 8, 16, context, interleave=8)
         name = f"Llama 3 405B on {cards}, sequence {sequence}"
         runs.append(_run(name, model, layout, H100, tflops, cards == 8192, causal=True))
     return runs
@@ -137,6 +138,24 @@ Megatron of 2021 and Megatron-LM overlap nothing; Megatron Core (its README) and
 pipeline and data parallel traffic; Llama 3 overlaps data parallel traffic, and sends between stages
 asynchronously. How much of it, 50 to 90 %, is assumed.
 """
+
+
+def published(name: str) -> tuple[str, Run]:
+    """A published run by its name, and the name of its software; raises BadInput with the nearest."""
+    runs = {run.name: (stack, run) for stack, (_, runs) in STACKS.items() for run in runs}
+    if name not in runs:
+        raise BadInput(f"There is no published run {shown(name)}.", nearest(name, runs))
+    return runs[name]
+
+
+def shaped_like(model: Transformer) -> str:
+    """The first published run of a model of the same layers, heads and sizes but words; or nothing."""
+    same = ("layers", "hidden", "heads", "inner", "gated", "kv_share", "experts")
+    for _, runs in STACKS.values():
+        for run in runs:
+            if all(getattr(run.model, part) == getattr(model, part) for part in same):
+                return run.name
+    return ""
 
 
 @lru_cache(maxsize=16)

@@ -1,7 +1,6 @@
 """The time of a training step, part by part."""
 
 from dataclasses import dataclass
-from math import ceil
 
 from starverse.physics.fabric.collectives import Wire, ring_allgather_s, ring_reduce_scatter_s
 from starverse.physics.training.layout import Card, Layout, Software
@@ -67,12 +66,12 @@ def step(model: Transformer, layout: Layout, card: Card, software: Software) -> 
 
     Matrix products at the share of peak the software reaches; elementwise work by the bytes of activations
     (`memory.activation_bytes`); two all-reduces a layer and pass between tensor parallel cards; a bubble of
-    (p - 1)/v micro-batches; gradients reduced and parameters gathered once. Constants that are fitted are in
-    `Software` alone.
+    p - 1 times the fullest piece of a stage ((p - 1)/v micro-batches where all v are alike); gradients
+    reduced and parameters gathered once. Constants that are fitted are in `Software` alone.
     """
     layout.check(model)
     tokens = layout.micro_batch * model.sequence / layout.context
-    layers = ceil(model.layers / layout.pipeline)
+    layers = layout.stage_layers(model)
     again = layout.again_share
     passes = 3 + again
     per_token = model.layer_flops(causal=software.flash) / layout.tensor
@@ -98,7 +97,7 @@ def step(model: Transformer, layout: Layout, card: Card, software: Software) -> 
         context_s=count * context_s,
         expert_s=count * expert_s,
         pipeline_s=count * pipeline_s,
-        bubble_s=(layout.pipeline - 1) / layout.interleave * micro_s,
+        bubble_s=(layout.pipeline - 1) * layout.piece_share(model) * micro_s,
         data_s=_data_s(model, layout, card, software, matmul_s + memory_s),
         optimiser_s=_optimiser_s(model, layout, card),
         beside_s=software.step_s,

@@ -1,11 +1,20 @@
 """A transformer by its shape: what it has in parameters and takes in operations."""
 
 from dataclasses import dataclass
+from math import ceil, floor, log
 
 from starverse.model.errors import BadInput
 
 DENSE_ASPECT = 128
 """Hidden size over layers where only a count of parameters is given, as in GPT-3 175B (12,288 / 96)."""
+HEAD = 128
+"""The size of a head there."""
+DEPTHS = (2, 3, 4, 6, 8, 12, 16)
+"""Stages of pipelines in use."""
+NEAR = 0.01
+"""A size is met within this share of it where possible,"""
+FAR = 0.25
+"""and a model that is off by more than this one is not taken for it."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +104,37 @@ class Transformer:
 
 
 def of_size(parameters: float, sequence: int, vocabulary: int = 128_000) -> Transformer:
-    """A dense transformer of about so many parameters, of GPT-3's proportions: h = 128 l, heads of 128.
+    """A dense transformer of about so many parameters as people build them: heads of 128, like GPT-3's.
 
-    The hidden size is a multiple of 1,024 from there on, so that heads divide among tensor parallel cards.
+    Within a percent of the size where a shape with hidden over layers within 3/2 of GPT-3's allows it; of
+    those, the one whose layers divide into most pipelines of use, then the nearest to GPT-3's. Heads divide
+    among 8 tensor parallel cards (4 below 20e9 parameters, whatever there is below 1e9).
     """
     if not 1e6 <= parameters <= 1e15:
         raise BadInput(f"parameters = {parameters:g} is no model's size.", "Give 1e6 to 1e15.")
-    layers = 1
-    while 12 * layers * (DENSE_ASPECT * layers) ** 2 + vocabulary * DENSE_ASPECT * layers < parameters:
-        layers += 1
-    grain = 1024 if layers >= 8 else 128
-    hidden = max(1, round(DENSE_ASPECT * layers / grain)) * grain
-    layers = max(1, round((parameters - vocabulary * hidden) / (12 * hidden**2)))
-    return Transformer(layers, hidden, hidden // 128, vocabulary, sequence)
+    grain = 8 if parameters >= 20e9 else 4 if parameters >= 1e9 else 1
+    plain = (parameters / 12 * DENSE_ASPECT) ** (1 / 3)  # the hidden size, had it no vocabulary
+    shapes = []
+    for heads in range(grain, ceil(1.5 * plain / HEAD) + grain, grain):
+        hidden = HEAD * heads
+        layers = (parameters - vocabulary * hidden) / (12 * hidden**2)
+        shapes += [
+            Transformer(whole, hidden, heads, vocabulary, sequence)
+            for whole in {floor(layers), ceil(layers)}
+            if whole >= 1 and 2 / 3 <= hidden / whole / DENSE_ASPECT <= 3 / 2
+        ]
+    small = Transformer(1, HEAD, 1, vocabulary, sequence)
+    likely = min(shapes or [small], key=lambda shape: _unlikely(shape, parameters))
+    if abs(likely.parameters / parameters - 1) > FAR:
+        raise BadInput(
+            f"No model with a vocabulary of {vocabulary:,} has about {parameters:g} parameters.",
+            f"Give {small.parameters:.2g} or more.",
+        )
+    return likely
+
+
+def _unlikely(shape: Transformer, parameters: float) -> tuple[float, int, float]:
+    """The lower, the likelier that somebody builds a model of so many parameters like this."""
+    off = abs(shape.parameters / parameters - 1)
+    depths = sum(shape.layers % depth == 0 for depth in DEPTHS)
+    return (0 if off <= NEAR else off), -depths, abs(log(shape.hidden / shape.layers / DENSE_ASPECT))
