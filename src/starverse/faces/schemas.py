@@ -30,6 +30,7 @@ from starverse.service.answers import (
     Why,
 )
 from starverse.service.people import Account, Member, Membership, Secret, SignedIn, Token
+from starverse.service.shapes import ShapeAsk
 
 __all__ = [
     "Account",
@@ -62,6 +63,7 @@ __all__ = [
     "RoleAsk",
     "Run",
     "Secret",
+    "ShapeAsk",
     "SignedIn",
     "Snapshot",
     "StreamEvent",
