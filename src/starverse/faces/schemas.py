@@ -2,6 +2,17 @@
 
 from dataclasses import dataclass
 
+from starverse.service.agreements import (
+    Budget,
+    Licence,
+    Limits,
+    Offer,
+    Quota,
+    Reservation,
+    ReservationAsk,
+    Resting,
+    Window,
+)
 from starverse.service.answers import (
     Cause,
     Cluster,
@@ -34,6 +45,7 @@ from starverse.service.shapes import ShapeAsk
 
 __all__ = [
     "Account",
+    "Budget",
     "Cause",
     "Cluster",
     "Ended",
@@ -43,6 +55,8 @@ __all__ = [
     "JobAsk",
     "JobChanged",
     "Kind",
+    "Licence",
+    "Limits",
     "LogPart",
     "LogText",
     "Member",
@@ -51,6 +65,7 @@ __all__ = [
     "Missing",
     "Moment",
     "Node",
+    "Offer",
     "OutputFile",
     "Page",
     "Place",
@@ -59,7 +74,11 @@ __all__ = [
     "Price",
     "Problem",
     "Progress",
+    "Quota",
     "Reconnecting",
+    "Reservation",
+    "ReservationAsk",
+    "Resting",
     "RoleAsk",
     "Run",
     "Secret",
@@ -71,6 +90,7 @@ __all__ = [
     "Wallet",
     "WalletChanged",
     "Why",
+    "Window",
 ]
 
 

@@ -74,7 +74,7 @@ def windows_of(ask: Reservation, now_ms: int) -> tuple[Window, ...]:
         raise BadInput(f"Reservation {called(ask)} would not be over when it begins again.")
     try:
         zone = ZoneInfo(ask.zone)
-    except (ZoneInfoNotFoundError, ValueError) as error:
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise BadInput(f"There is no time zone {ask.zone}.", "Write it like America/New_York.") from error
     first = (
         datetime.fromtimestamp(ask.from_ms // SECOND_MS, UTC).astimezone(zone).replace(tzinfo=None, fold=0)

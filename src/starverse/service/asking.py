@@ -106,7 +106,7 @@ def spec_of(ask: JobAsk, job: str, tenant: str, project: str, owner: str, now: N
     roles = tuple(_role(role) for role in ask.roles)
     cards_min, cards_max = _cards_of_roles(ask, roles) if roles else _cards(ask.cards)
     booked = find(now.booked, ask.reservation) if ask.reservation else None
-    kind = _kind(ask.kind or (booked.kind if booked else ""), now, cards_min)
+    kind = kind_of(ask.kind or (booked.kind if booked else ""), now, cards_min)
     if booked:
         _check_inside(booked, kind, cards_min)
     elif ask.priority == "reserved":
@@ -120,8 +120,8 @@ def spec_of(ask: JobAsk, job: str, tenant: str, project: str, owner: str, now: N
         raise BadInput("The time limit is out of bounds.", remedy)
     if not 0 <= ask.retries <= RETRIES_MAX:
         raise BadInput(f"{ask.retries} retries cannot be had.", f"Give 0 to {RETRIES_MAX}.")
-    _one_line("name", ask.name)
-    _one_line("image", ask.image)
+    one_line("name", ask.name)
+    one_line("image", ask.image)
     if ask.image:
         raise BadInput("Jobs cannot name an image yet.", "Leave `image` empty.")
     if not roles:
@@ -258,7 +258,8 @@ def _cards_of_roles(ask: JobAsk, roles: tuple[Role, ...]) -> tuple[int, int]:
     return _cards(cards)
 
 
-def _kind(kind: str, now: Now, cards_min: int) -> str:
+def kind_of(kind: str, now: Now, cards_min: int) -> str:
+    """A kind of card by its name ("": the one there is most of). Raises BadInput or Refused."""
     if not now.kinds:
         raise Refused("This cluster has no cards yet.", "Ask its operator to add a node.")
     if not kind:
@@ -302,7 +303,8 @@ def _check_environment(environment: Mapping[str, str]) -> None:
         raise BadInput("The environment is larger than 64 KiB.", "Put what is large into a file.")
 
 
-def _one_line(what: str, text: str) -> None:
+def one_line(what: str, text: str) -> None:
+    """Raises BadInput for what does not fit on a line."""
     if len(text) > NAME_CHARACTERS_MAX or not text.isprintable():
         remedy = f"Use up to {NAME_CHARACTERS_MAX} printable characters."
         raise BadInput(f"The {what} is too long or not plain text.", remedy)
