@@ -80,7 +80,7 @@ def test_what_is_not_there_is_named(place: Place, boss: Actor) -> None:
     limits.set_quota(place.platform, boss, Quota("lab", "", 1, 0, None, None))
     with pytest.raises(NotFound, match="no tenant 't-nobody'"):
         limits.set_quota(place.platform, boss, Quota("t-nobody", "", 1, 0, None, None))
-    with pytest.raises(NotFound, match="no quota of 'labs' to lie under. Did you mean 'lab'"):
+    with pytest.raises(NotFound, match=r"no quota of 'labs' to lie under\. Did you mean 'lab'"):
         limits.set_quota(place.platform, boss, Quota("team", "labs", 1, 0, None, None))
     with pytest.raises(Refused, match="lies under"):
         limits.set_quota(place.platform, boss, Quota("lab", "lab", 1, 0, None, None))

@@ -1,4 +1,4 @@
-"""Booking cards as a tenant does: had, or answered with what could be; seen and given back by its own only."""
+"""Booking cards as a tenant does: had, or answered with what could be; seen by its own only."""
 
 from dataclasses import replace
 from typing import Any

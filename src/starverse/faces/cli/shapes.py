@@ -1,6 +1,6 @@
 """How the cards of a job or a booking are to lie: options, what may stand in a file, and the words back."""
 
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -74,8 +74,9 @@ def _pairs(texts: list[str]) -> dict[str, int]:
     return found
 
 
-def moment_of(value: Any, now: int | None = None) -> int:
-    """UTC milliseconds of a moment: `2h` from now, or a date and time, here unless it names an offset.
+def moment_of(value: Any, now: int | None = None, zone: tzinfo | None = None) -> int:
+    """UTC milliseconds of a moment: `2h` from now, or a date and time by the clocks of `zone` (None: here)
+    unless it names an offset.
 
     Raises BadInput for what is neither.
     """
@@ -90,6 +91,8 @@ def moment_of(value: Any, now: int | None = None) -> int:
             value = None
     if not isinstance(value, datetime):
         raise BadInput("That is no moment.", "Write it like 2h (from now) or 2026-12-24 18:00.")
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=zone)
     try:
         return int(value.timestamp()) * SECOND_MS
     except (OverflowError, OSError, ValueError):
