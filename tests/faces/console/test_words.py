@@ -45,11 +45,11 @@ def made_at_run_time() -> set[str]:
         "priority": get_args(Priority),
         "role": get_args(Role),
         "sign_in": ["sign_in", "register", "token", "to_sign_in", "to_register", "to_token"],
-        "state": [*get_args(Phase), *get_args(Outcome), "ready", "cordoned", "lost"],
+        "state": [*get_args(Phase), *get_args(Outcome), "ready", "cordoned", "lost", "resting"],
         "submit": [f"way_{way}" for way in wishes.WAYS],
         "unit": ["s", "min", "h", "d"],
     }
-    places = {f"{place}.place" for place in ("overview", "submit", "jobs", "wallet", "nodes")}
+    places = {f"{place}.place" for place in ("overview", "submit", "jobs", "bookings", "wallet", "nodes")}
     return places | {f"{family}.{name}" for family, names in families.items() for name in names}
 
 
