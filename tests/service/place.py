@@ -38,8 +38,8 @@ SCRIPT = b"print('hello')\n"
 class HandEngine:
     """Fulfils `control.ports.Engine`: runs start at once, and then do what the test says."""
 
-    def __init__(self, cards: int) -> None:
-        self._news: list[ev.Event] = [ev.NodeJoined("here", "cpu", cards)]
+    def __init__(self, joins: Sequence[ev.Event]) -> None:
+        self._news: list[ev.Event] = [*joins]
         self._lock = threading.Lock()
         self.alive: dict[str, cmd.StartRun] = {}
         self.hold = False
@@ -79,14 +79,14 @@ class HandEngine:
 class Place:
     """A server in a folder."""
 
-    def __init__(self, home: Path, cards: int = 2, **platform: Any) -> None:
+    def __init__(self, home: Path, cards: int = 2, joins: Sequence[ev.Event] = (), **platform: Any) -> None:
         self.home = home
         clock = Clock()
         self.database = open_database(home_url(home))
         requests = Requests(self.database, clock.now_ms)
         journal = SqlJournal(self.database, requests.answered)
         epoch = journal.lead()
-        self.engine = HandEngine(cards)
+        self.engine = HandEngine(joins or [ev.NodeJoined("here", "cpu", cards)])
         world = LiveWorld(clock, self.engine, [requests])
         requests.wake = world.ring
         controller = Controller(
@@ -183,5 +183,14 @@ class Place:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(data)
 
+
+RACKS = (
+    ev.LayoutSet(("pod", "rack")),
+    *(
+        ev.NodeJoined(name, "cpu", 4, place, (), 8_000, 65_536, (("nic", 2),), (place[1],), 500_000)
+        for name, place in (("here", ("p1", "r1")), ("near", ("p1", "r1")), ("far", ("p1", "r2")))
+    ),
+)
+"""Two racks of a pod: two nodes of four cards in one, one in the other."""
 
 ECHO = JobAsk(command=("echo", "hello"))

@@ -8,7 +8,7 @@ from starverse.model import events as ev
 from starverse.model import requests as rq
 from starverse.model.errors import NotFound, Refused
 from starverse.model.job import JobSpec
-from starverse.model.reservation import say_time
+from starverse.model.reservation import called, say_time
 from starverse.model.units import CARD
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms
@@ -24,7 +24,9 @@ def reserve(state: State, ask: rq.Reserve, now_ms: int, terms: LeaseTerms) -> It
         raise NotFound(f"There is no wallet of tenant {wish.tenant}.")
     found = book(state.view, wish, now_ms)
     if isinstance(found, Offer):
-        raise Refused(f"Reservation {wish.name} cannot be had as asked.", _instead(wish.milli_cards, found))
+        raise Refused(
+            f"Reservation {called(wish)} cannot be had as asked.", _instead(wish.milli_cards, found)
+        )
     shares = state.spaces[wish.kind].shares(found.lot)
     yield ev.ReservationMade(wish, state.truth.reserved + 1, shares, found.windows)
 

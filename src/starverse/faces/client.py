@@ -208,13 +208,7 @@ class Client:
 
     def submit(self, ask: sc.JobAsk, idempotency_key: str = "") -> sc.Job:
         """Submit a job. A broken connection is tried again under the same key: the job starts once."""
-        headers = {"Idempotency-Key": idempotency_key or secrets.token_hex(16)}
-        for attempt in range(1, SUBMIT_TRIES):
-            try:
-                return self._call("POST", "/v1/jobs", sc.Job, json=asdict(ask), headers=headers)
-            except Unreachable:
-                time.sleep(0.5 * attempt)
-        return self._call("POST", "/v1/jobs", sc.Job, json=asdict(ask), headers=headers)
+        return self._once("/v1/jobs", sc.Job, asdict(ask), idempotency_key)
 
     def jobs(
         self,
@@ -301,6 +295,48 @@ class Client:
         """JobChanged and WalletChanged for all of the caller's jobs, without end."""
         return sse.follow(self._http, "/v1/stream", {}, patience_s, self.base_url)
 
+    # -- reservations and limits --------------------------------------------------------------------------
+
+    def offer(self, ask: sc.ReservationAsk) -> sc.Offer:
+        """Whether cards can be booked so, and what could be had instead."""
+        return self._post("/v1/reservations/preview", sc.Offer, asdict(ask))
+
+    def reserve(self, ask: sc.ReservationAsk, idempotency_key: str = "") -> sc.Reservation:
+        """Book cards in advance; as with `submit`, a broken connection books nothing twice."""
+        return self._once("/v1/reservations", sc.Reservation, asdict(ask), idempotency_key)
+
+    def reservations(self, project: str = "", everyone: bool = False) -> tuple[sc.Reservation, ...]:
+        """What is booked and not over; with `everyone` (operator) that of all tenants."""
+        query = {"project": project, "everyone": "true" if everyone else ""}
+        return self._get("/v1/reservations", tuple[sc.Reservation, ...], **query)
+
+    def reservation(self, name: str) -> sc.Reservation:
+        """One booking, by its id or what it is called."""
+        return self._get(f"/v1/reservations/{_part(name)}", sc.Reservation)
+
+    def cancel_reservation(self, name: str) -> None:
+        """Give the cards back; jobs inside are asked to leave."""
+        self._delete(f"/v1/reservations/{_part(name)}")
+
+    def limits(self) -> sc.Limits:
+        """Operator: quotas, licences, budgets, and resting nodes."""
+        return self._get("/v1/limits", sc.Limits)
+
+    def set_quota(self, quota: sc.Quota) -> sc.Quota:
+        """Operator: give a tenant or a group this quota; what it uses is not heard."""
+        body = {
+            name: value for name, value in asdict(quota).items() if name not in ("tenant", "used", "left")
+        }
+        return self._call("PUT", f"/v1/limits/quotas/{_part(quota.tenant)}", sc.Quota, json=body)
+
+    def set_licence(self, licence: str, count: int) -> sc.Licence:
+        """Operator: there are so many of a licence for the whole cluster."""
+        return self._call("PUT", f"/v1/limits/licences/{_part(licence)}", sc.Licence, json={"count": count})
+
+    def set_budget(self, feed: str, watts: float | None) -> sc.Budget:
+        """Operator: a feed gives so much at most; None lifts the budget."""
+        return self._call("PUT", f"/v1/limits/budgets/{_part(feed)}", sc.Budget, json={"watts": watts})
+
     # -- money --------------------------------------------------------------------------------------------
 
     def wallet(self, project: str = "") -> sc.Wallet:
@@ -326,6 +362,15 @@ class Client:
         return self._post(path, sc.Wallet, {"amount": amount, "note": note})
 
     # -- calls --------------------------------------------------------------------------------------------
+
+    def _once(self, path: str, answer: type[T], body: dict[str, Any], key: str) -> T:
+        headers = {"Idempotency-Key": key or secrets.token_hex(16)}
+        for attempt in range(1, SUBMIT_TRIES):
+            try:
+                return self._call("POST", path, answer, json=body, headers=headers)
+            except Unreachable:
+                time.sleep(0.5 * attempt)
+        return self._call("POST", path, answer, json=body, headers=headers)
 
     def _call(self, method: str, path: str, answer: type[T] | None, **options: Any) -> T:
         with transport.problems(self.base_url):

@@ -2,6 +2,17 @@
 
 from dataclasses import dataclass
 
+from starverse.service.agreements import (
+    Budget,
+    Licence,
+    Limits,
+    Offer,
+    Quota,
+    Reservation,
+    ReservationAsk,
+    Resting,
+    Window,
+)
 from starverse.service.answers import (
     Cause,
     Cluster,
@@ -30,9 +41,11 @@ from starverse.service.answers import (
     Why,
 )
 from starverse.service.people import Account, Member, Membership, Secret, SignedIn, Token
+from starverse.service.shapes import ShapeAsk
 
 __all__ = [
     "Account",
+    "Budget",
     "Cause",
     "Cluster",
     "Ended",
@@ -42,6 +55,8 @@ __all__ = [
     "JobAsk",
     "JobChanged",
     "Kind",
+    "Licence",
+    "Limits",
     "LogPart",
     "LogText",
     "Member",
@@ -50,6 +65,7 @@ __all__ = [
     "Missing",
     "Moment",
     "Node",
+    "Offer",
     "OutputFile",
     "Page",
     "Place",
@@ -58,10 +74,15 @@ __all__ = [
     "Price",
     "Problem",
     "Progress",
+    "Quota",
     "Reconnecting",
+    "Reservation",
+    "ReservationAsk",
+    "Resting",
     "RoleAsk",
     "Run",
     "Secret",
+    "ShapeAsk",
     "SignedIn",
     "Snapshot",
     "StreamEvent",
@@ -69,6 +90,7 @@ __all__ = [
     "Wallet",
     "WalletChanged",
     "Why",
+    "Window",
 ]
 
 

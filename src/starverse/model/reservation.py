@@ -30,7 +30,7 @@ class Reservation(Struct, frozen=True, gc=False, omit_defaults=True):
     With `repeat` the same again each day or week, at the same time by the clocks of `zone`, as long as it
     begins before `until_ms`. A time that the clocks skip when they are put forward is read as if they had not
     been: 02:30 is then 03:30. Of a time that comes twice when they are put back, the first is meant. So it
-    happens exactly once on each of its days.
+    happens exactly once on each of its days. `name` is one of a kind, `label` what people call it.
     """
 
     name: str
@@ -43,6 +43,12 @@ class Reservation(Struct, frozen=True, gc=False, omit_defaults=True):
     repeat: Repeat = ""
     zone: str = "UTC"
     until_ms: int = 0
+    label: str = ""
+
+
+def called(ask: Reservation) -> str:
+    """What people know it by."""
+    return ask.label or ask.name
 
 
 def windows_of(ask: Reservation, now_ms: int) -> tuple[Window, ...]:
@@ -53,20 +59,22 @@ def windows_of(ask: Reservation, now_ms: int) -> tuple[Window, ...]:
     length_ms = ask.to_ms - ask.from_ms
     days = _DAYS[ask.repeat]
     if not 0 < length_ms <= LENGTH_MAX_MS:
-        raise BadInput(f"Reservation {ask.name} must end after it begins, and within a year.")
+        raise BadInput(f"Reservation {called(ask)} must end after it begins, and within a year.")
     if ask.to_ms <= now_ms:
-        raise BadInput(f"Reservation {ask.name} would be over already.")
+        raise BadInput(f"Reservation {called(ask)} would be over already.")
     if max(ask.to_ms, ask.until_ms) > now_ms + AHEAD_MAX_MS:
-        raise BadInput(f"Reservation {ask.name} reaches more than three years ahead.")
+        raise BadInput(f"Reservation {called(ask)} reaches more than three years ahead.")
     if not CARD <= ask.milli_cards <= CARDS_MAX * CARD or ask.milli_cards % max(CARD, ask.shape.member):
-        raise BadInput(f"Reservation {ask.name} must be of whole cards, and of whole members of its shape.")
+        raise BadInput(
+            f"Reservation {called(ask)} must be of whole cards, and of whole members of its shape."
+        )
     if not days:
         return ((ask.from_ms, ask.to_ms),)
     if length_ms > days * DAY_MS - HOUR_MS:
-        raise BadInput(f"Reservation {ask.name} would not be over when it begins again.")
+        raise BadInput(f"Reservation {called(ask)} would not be over when it begins again.")
     try:
         zone = ZoneInfo(ask.zone)
-    except (ZoneInfoNotFoundError, ValueError) as error:
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise BadInput(f"There is no time zone {ask.zone}.", "Write it like America/New_York.") from error
     first = (
         datetime.fromtimestamp(ask.from_ms // SECOND_MS, UTC).astimezone(zone).replace(tzinfo=None, fold=0)

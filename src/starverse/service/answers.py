@@ -1,14 +1,15 @@
 """What the use cases answer, and what a job is asked for with: plain shapes that travel as JSON unchanged.
 
 Money is micro-yuan, times are UTC milliseconds, cards are whole cards, or 0.25 for a part of one;
-None means "not (yet)". Only the standard library and `model` are imported here, because the client reads
-answers into these same shapes.
+None means "not (yet)". Only the standard library, `model` and what is like it are imported here, because
+the client reads answers into these same shapes.
 """
 
 from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from starverse.model.job import Launch, Outcome, Phase, Priority
+from starverse.service.shapes import ANYHOW, ShapeAsk
 
 Item = TypeVar("Item")
 
@@ -37,6 +38,8 @@ class JobAsk:
     one's own, an empty `kind` the kind of card there is most of. It starts once the jobs and arrays in
     `after` have ended well, and those in `after_any` have ended. An `array` such as `0-99%10` is a hundred
     such jobs, ten of them running at once. With `roles` it has no command of its own, and their cards.
+    It does not start before `earliest_start_ms`, runs only inside the `reservation` named there, and with
+    `stays` its runs are never moved to make room for others.
     """
 
     command: tuple[str, ...]
@@ -56,6 +59,10 @@ class JobAsk:
     after_any: tuple[str, ...] = ()
     array: str = ""
     roles: tuple[RoleAsk, ...] = ()
+    shape: ShapeAsk = ANYHOW
+    earliest_start_ms: int = 0
+    reservation: str = ""
+    stays: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,8 @@ class Job:
 
     `cost` = charged + what its run has used since the last charge - credited. `progress` is told of one
     job, not in lists. `after` and `after_any` are those that had not ended when it was submitted. In a folded
-    list `array_jobs` says how many jobs of its `array` stand how, by outcome or phase.
+    list `array_jobs` says how many jobs of its `array` stand how, by outcome or phase; at most `array_limit`
+    of them run at once (0: any number).
     """
 
     job: str
@@ -136,6 +144,11 @@ class Job:
     after: tuple[str, ...] = ()
     after_any: tuple[str, ...] = ()
     roles: tuple[RoleAsk, ...] = ()
+    array_limit: int = 0
+    shape: ShapeAsk = ANYHOW
+    earliest_start_ms: int | None = None
+    reservation: str = ""
+    stays: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +350,8 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What there is to rent and within which limits."""
+    """What there is to rent and within which limits: the `levels` that cards may lie together in, outermost
+    first, the node last; what jobs may ask for beside cards; and how many of each licence there are."""
 
     version: str
     kinds: tuple[Kind, ...]
@@ -347,6 +361,9 @@ class Cluster:
     snapshot_files_max: int
     waiting: int
     running: int
+    levels: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    licences: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

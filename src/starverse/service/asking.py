@@ -10,6 +10,7 @@ from starverse.control.state import State
 from starverse.model.array import AFTER_MAX, parse_array
 from starverse.model.errors import BadInput, Refused
 from starverse.model.job import TIME_LIMIT_DEFAULT_MS, JobSpec, Launch, Role, Work
+from starverse.model.names import nearest
 from starverse.model.units import (
     CARD,
     CARDS_MAX,
@@ -22,8 +23,13 @@ from starverse.model.units import (
 from starverse.money.ledger import WALLET
 from starverse.money.meter import hold_for
 from starverse.money.prices import price_at
-from starverse.scheduler.asked import ROLES_MAX
+from starverse.scheduler.asked import LATEST_MS, PLAIN, ROLES_MAX, check
+from starverse.scheduler.line import request_of
+from starverse.scheduler.sight import Sight
+from starverse.scheduler.space import CPU, MEMORY
 from starverse.service.answers import JobAsk, RoleAsk
+from starverse.service.reserved import Booked, booked_by, find
+from starverse.service.shaping import shape_of
 
 NAME_CHARACTERS_MAX = 128
 COMMAND_BYTES_MAX = 128 * 1024  # what Linux takes for one argument
@@ -47,15 +53,20 @@ class KindNow(Struct, frozen=True):
     waiting: int
     whole: int
     part: int
+    resources: tuple[str, ...] = ()
 
 
 class Now(Struct, frozen=True):
-    """What a job is checked against: the cluster by kind, the tenant's money, the terms of leases."""
+    """What a job is checked against: the cluster by kind, the tenant's money, the terms of leases, the levels
+    that cards may lie together in, the licences there are, and what the tenant has booked."""
 
     kinds: Mapping[str, KindNow]
     available: int
     least_lease_ms: int
     grace_ms: int
+    levels: tuple[str, ...] = ()
+    licences: Mapping[str, int] = {}
+    booked: tuple[Booked, ...] = ()
 
 
 def now_of(state: State, tenant: str, now_ms: int) -> Now:
@@ -72,11 +83,18 @@ def now_of(state: State, tenant: str, now_ms: int) -> Now:
             state.view.waiting(kind),
             sum(node.cards for node in state.nodes.values() if node.kind == kind),
             space.most_left,
+            tuple(sorted(set(space.stocks) - {CPU, MEMORY})),
         )
         for kind, space in state.spaces.items()
     }
     return Now(
-        kinds, state.accounts.get(WALLET + tenant, 0), state.view.terms.least_ms, state.view.terms.grace_ms
+        kinds,
+        state.accounts.get(WALLET + tenant, 0),
+        state.view.terms.least_ms,
+        state.view.terms.grace_ms,
+        state.truth.layout.levels,
+        dict(state.truth.licences),
+        booked_by(state, tenant),
     )
 
 
@@ -87,17 +105,23 @@ def spec_of(ask: JobAsk, job: str, tenant: str, project: str, owner: str, now: N
     """
     roles = tuple(_role(role) for role in ask.roles)
     cards_min, cards_max = _cards_of_roles(ask, roles) if roles else _cards(ask.cards)
-    kind = _kind(ask.kind, now, cards_min)
-    if ask.priority == "reserved":
-        raise Refused("Class 'reserved' needs a reservation.", "Use on-demand or preemptible.")
+    booked = find(now.booked, ask.reservation) if ask.reservation else None
+    kind = kind_of(ask.kind or (booked.kind if booked else ""), now, cards_min)
+    if booked:
+        _check_inside(booked, kind, cards_min)
+    elif ask.priority == "reserved":
+        remedy = "Name one with `reservation`, or use on-demand or preemptible."
+        raise Refused("Class 'reserved' needs a reservation.", remedy)
+    if not 0 <= ask.earliest_start_ms <= LATEST_MS:
+        raise BadInput("The earliest start is out of bounds.", "Give UTC milliseconds, or 0 for now.")
     time_limit_ms = ask.time_limit_ms or TIME_LIMIT_DEFAULT_MS[ask.priority]
     if not SECOND_MS <= time_limit_ms <= TIME_LIMIT_MAX_MS:
         remedy = f"Give 1 s to {format_duration(TIME_LIMIT_MAX_MS)}, or 0 for the default."
         raise BadInput("The time limit is out of bounds.", remedy)
     if not 0 <= ask.retries <= RETRIES_MAX:
         raise BadInput(f"{ask.retries} retries cannot be had.", f"Give 0 to {RETRIES_MAX}.")
-    _one_line("name", ask.name)
-    _one_line("image", ask.image)
+    one_line("name", ask.name)
+    one_line("image", ask.image)
     if ask.image:
         raise BadInput("Jobs cannot name an image yet.", "Leave `image` empty.")
     if not roles:
@@ -131,7 +155,40 @@ def spec_of(ask: JobAsk, job: str, tenant: str, project: str, owner: str, now: N
         name=ask.name,
         work=work,
         roles=roles,
+        shape=shape_of(ask.shape, now.levels, now.kinds[kind].resources, now.licences),
+        earliest_start_ms=ask.earliest_start_ms,
+        reservation=booked.reservation if booked else "",
+        stays=ask.stays,
     )
+
+
+def check_place(state: State, spec: JobSpec, now_ms: int) -> bool:
+    """Whether there is room for a job now, by its shape or in its reservation.
+
+    Raises BadInput where what it asks for can never be had on this cluster.
+    """
+    check(spec, state.view)
+    space = state.spaces.get(spec.kind)
+    if space is None:
+        return False
+    request = request_of(spec, spec.time_limit_ms + state.view.terms.grace_ms, False, space)
+    if state.view.limits.members(spec.tenant, request) < request.least:
+        return False
+    if spec.reservation:
+        booking = state.view.bookings.get(spec.reservation)
+        return booking is not None and booking.room(request, now_ms, 0).sum() >= request.least
+    return Sight(space, request, now_ms, None).fits()
+
+
+def has_place(spec: JobSpec) -> bool:
+    """Whether more than free cards decides where a job may start."""
+    return spec.shape != PLAIN or bool(spec.reservation)
+
+
+def _check_inside(booked: Booked, kind: str, cards_min: int) -> None:
+    if kind != booked.kind or cards_min > booked.cards * CARD:
+        has = f"Reservation {booked.label or booked.reservation} has {booked.cards} {booked.kind} cards."
+        raise BadInput(has, "Ask for cards of that kind, and no more.")
 
 
 def check_money(spec: JobSpec, now: Now) -> None:
@@ -201,14 +258,17 @@ def _cards_of_roles(ask: JobAsk, roles: tuple[Role, ...]) -> tuple[int, int]:
     return _cards(cards)
 
 
-def _kind(kind: str, now: Now, cards_min: int) -> str:
+def kind_of(kind: str, now: Now, cards_min: int) -> str:
+    """A kind of card by its name ("": the one there is most of). Raises BadInput or Refused."""
     if not now.kinds:
         raise Refused("This cluster has no cards yet.", "Ask its operator to add a node.")
     if not kind:
         kind = max(now.kinds, key=lambda name: (now.kinds[name].cards, name))
     if kind not in now.kinds:
         there = ", ".join(sorted(now.kinds))
-        raise BadInput(f"This cluster has no {kind[:64]!r} cards.", f"It has: {there}.")
+        near = nearest(kind, now.kinds)
+        remedy = f"{near} " if near.startswith("Did") else ""
+        raise BadInput(f"This cluster has no {kind[:64]!r} cards.", f"{remedy}It has: {there}.")
     cards = now.kinds[kind].whole
     if cards_min > cards * CARD:
         wanted = cards_min // CARD
@@ -243,7 +303,8 @@ def _check_environment(environment: Mapping[str, str]) -> None:
         raise BadInput("The environment is larger than 64 KiB.", "Put what is large into a file.")
 
 
-def _one_line(what: str, text: str) -> None:
+def one_line(what: str, text: str) -> None:
+    """Raises BadInput for what does not fit on a line."""
     if len(text) > NAME_CHARACTERS_MAX or not text.isprintable():
         remedy = f"Use up to {NAME_CHARACTERS_MAX} printable characters."
         raise BadInput(f"The {what} is too long or not plain text.", remedy)

@@ -31,6 +31,9 @@ def cluster(platform: Platform) -> Cluster:
         snapshot_files_max=limits.files,
         waiting=waiting,
         running=running,
+        levels=(*now.levels, "node"),
+        resources=tuple(sorted({name for it in now.kinds.values() for name in it.resources})),
+        licences=dict(sorted(now.licences.items())),
     )
 
 

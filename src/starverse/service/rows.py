@@ -12,6 +12,7 @@ from starverse.model.units import CARD, in_cards
 from starverse.money.meter import cost
 from starverse.service.answers import Job, Place, Progress, RoleAsk, Run
 from starverse.service.people import Membership
+from starverse.service.shaping import shape_answer
 from starverse.store import reading as store
 from starverse.store.schema import jobs, ledger, runs
 
@@ -180,6 +181,11 @@ def job_answer(
             RoleAsk(role.name, role.work.command, role.cards, role.work.launch, dict(role.work.environment))
             for role in spec.roles
         ),
+        array_limit=spec.array_limit,
+        shape=shape_answer(spec.shape),
+        earliest_start_ms=spec.earliest_start_ms or None,
+        reservation=spec.reservation,
+        stays=spec.stays,
     )
 
 

@@ -36,6 +36,9 @@ def preview(platform: Platform, actor: Actor, ask: JobAsk) -> Preview:
     now = platform.ask(lambda state: asking.now_of(state, place.tenant, now_ms))
     spec = asking.spec_of(ask, "j-preview", place.tenant, place.project, actor.user, now)
     kind = now.kinds[spec.kind]
+    free = spec.cards_min <= max(kind.free * CARD, kind.part)
+    if asking.has_place(spec):
+        free = platform.ask(lambda state: asking.check_place(state, spec, now_ms))
     low, high, price = spec.cards_min, spec.cards_max, spec.price
     longest_ms = spec.time_limit_ms + now.grace_ms  # saving and leaving is paid for too
     return Preview(
@@ -52,8 +55,8 @@ def preview(platform: Platform, actor: Actor, ask: JobAsk) -> Preview:
         lasts_ms=affordable_ms(now.available, price, high) if price else None,
         cards_free=kind.free,
         cards_total=kind.cards,
-        starts_now=not (kind.waiting or ask.after or ask.after_any)
-        and low <= max(kind.free * CARD, kind.part),
+        starts_now=free
+        and not (kind.waiting or ask.after or ask.after_any or ask.earliest_start_ms > now_ms),
     )
 
 
@@ -122,6 +125,8 @@ def _checked(platform: Platform, actor: Actor, ask: JobAsk, place: Membership, j
     now_ms = platform.now_ms()
     now = platform.ask(lambda state: asking.now_of(state, tenant, now_ms))
     spec = asking.spec_of(ask, job, tenant, place.project, actor.user, now)
+    if asking.has_place(spec):
+        platform.ask(lambda state: asking.check_place(state, spec, now_ms))
     files = None
     if spec.work.snapshot:
         if not _is_digest(spec.work.snapshot) or not platform.blobs.has(tenant, spec.work.snapshot):

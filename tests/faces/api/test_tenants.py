@@ -11,7 +11,8 @@ from tests.faces.cli.served import Served
 from tests.service.place import Place
 
 from starverse.faces.client import Client
-from starverse.faces.schemas import JobAsk
+from starverse.faces.schemas import JobAsk, ReservationAsk
+from starverse.model.units import HOUR_MS, MINUTE_MS
 
 OPEN_TO_ALL = {
     "GET /healthz",
@@ -27,6 +28,10 @@ OPERATORS_ONLY = {
     "POST /v1/runs/{run}/faults",
     "POST /v1/tenants/{tenant}/top-ups",
     "POST /v1/prices",
+    "GET /v1/limits",
+    "PUT /v1/limits/quotas/{tenant}",
+    "PUT /v1/limits/licences/{licence}",
+    "PUT /v1/limits/budgets/{feed}",
 }
 """403 whether the thing is there or not."""
 
@@ -47,6 +52,11 @@ BODIES: dict[str, Any] = {
     "POST /v1/snapshots": {"files": [{"path": "a", "digest": "0" * 64, "size": 1}]},
     "POST /v1/tenants/{tenant}/top-ups": {"amount": 1},
     "POST /v1/prices": {"kind": "cpu", "price": 1},
+    "POST /v1/reservations": {"cards": 1, "from_ms": 1, "to_ms": 2},
+    "POST /v1/reservations/preview": {"cards": 1, "from_ms": 1, "to_ms": 2},
+    "PUT /v1/limits/quotas/{tenant}": {"guaranteed": 1},
+    "PUT /v1/limits/licences/{licence}": {"count": 1},
+    "PUT /v1/limits/budgets/{feed}": {"watts": 1},
     "POST /v1/projects": {"name": "new"},
     "POST /v1/tokens": {"name": "new"},
 }
@@ -73,7 +83,12 @@ def hers(ann: Client, place: Place) -> dict[str, str]:
     place.output(job, "result.txt", b"canary")
     place.writes(f"{job}.0", "stdout", b"canary")
     ann.put_secret("CANARY", "canary")
+    from_ms = place.platform.now_ms() + HOUR_MS
+    ask = ReservationAsk(1, from_ms, from_ms + MINUTE_MS, label="canary")
     return {
+        "reservation": ann.reserve(ask).reservation,
+        "licence": "solver",
+        "feed": "rack-1",
         "job": job,
         "run": f"{job}.0",
         "path": "result.txt",
@@ -134,11 +149,15 @@ def test_another_tenants_project_is_not_there_in_any_query_or_body(
             answer = as_bob(http, bob, name, method, filled(path, hers), project=hers["project"])
             assert answer.status_code == 404, f"{name} answers {answer.status_code}: {answer.text}"
         schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
-        if schema and schema["$ref"].endswith("/JobBody"):
+        if schema and schema["$ref"].endswith(("/JobBody", "/ReservationBody")):
             tried.add(name)
             body = {**BODIES[name], "project": hers["project"]}
             assert http.request(method, path, headers=headers, json=body).status_code == 404, name
-    assert NAMED_BY_THE_CALLER | {"POST /v1/jobs", "GET /v1/wallet", "GET /v1/wallet/statement"} <= tried
+    assert (
+        NAMED_BY_THE_CALLER
+        | {"POST /v1/jobs", "POST /v1/reservations", "GET /v1/wallet", "GET /v1/wallet/statement"}
+        <= tried
+    )
 
 
 def test_no_list_of_ones_own_holds_anything_of_others(
@@ -147,19 +166,31 @@ def test_no_list_of_ones_own_holds_anything_of_others(
     for name, method, path, _ in operations:
         if method == "GET" and "{" not in path and name not in OPEN_TO_ALL and path != "/v1/stream":
             answer = as_bob(http, bob, name, method, path)
-            assert answer.status_code == 200, name
-            for value in (hers["job"], hers["project"], hers["tenant"], hers["user"], "canary", "CANARY"):
+            assert answer.status_code == (403 if name in OPERATORS_ONLY else 200), name
+            for value in (
+                hers["job"],
+                hers["reservation"],
+                hers["project"],
+                hers["tenant"],
+                hers["user"],
+                "canary",
+                "CANARY",
+            ):
                 assert value not in answer.text, f"{name} shows {value}"
 
 
 def test_what_was_tried_on_hers_changed_nothing(
     http: httpx2.Client, ann: Client, bob: Client, hers: dict[str, str], operations: list[Operation]
 ) -> None:
-    before = (ann.job(hers["job"]).phase, ann.members(hers["project"]), ann.tokens(), ann.nodes())
+    def all_of_it() -> tuple[object, ...]:
+        booked = ann.reservations()
+        return ann.job(hers["job"]).phase, ann.members(hers["project"]), ann.tokens(), ann.nodes(), booked
+
+    before = all_of_it()
     for name, method, path, _ in operations:
         if "{" in path:
             as_bob(http, bob, name, method, filled(path, hers), project=hers["project"])
-    assert before == (ann.job(hers["job"]).phase, ann.members(hers["project"]), ann.tokens(), ann.nodes())
+    assert before == all_of_it()
     assert [secret.name for secret in ann.secrets()] == ["CANARY"]
 
 
@@ -179,7 +210,7 @@ def test_a_viewer_changes_nothing(
     ann.invite(hers["project"], "bob@example.com", "viewer")
     for name, method, path, operation in operations:
         parameters = {each["name"] for each in operation.get("parameters", [])}
-        if method == "GET" or not parameters & {"job", "project"}:
+        if method == "GET" or not parameters & {"job", "project", "reservation"}:
             continue
         answer = as_bob(http, bob, name, method, filled(path, hers), project=hers["project"])
         assert answer.status_code == 403, f"{name} answers {answer.status_code}: {answer.text}"

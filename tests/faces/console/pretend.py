@@ -164,6 +164,15 @@ def build(world: World) -> Starlette:  # noqa: PLR0915 - a table of routes
                 return answer([])
             case "GET", "cluster":
                 return answer(world.cluster())
+            case "GET", "reservations":
+                return answer(list(world.reservations.values()))
+            case "POST", "reservations":
+                return answer(world.reserve(body), 201)
+            case "DELETE", "reservations", which:
+                del world.reservations[which]
+                return Response(status_code=204)
+            case "GET", "limits":
+                return answer(world.limits)
             case "GET", "nodes":
                 return answer(list(world.nodes.values()))
             case "POST", "nodes", node, "cordon" | "drain" | "uncordon":

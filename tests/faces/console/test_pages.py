@@ -15,11 +15,12 @@ from starverse.faces import schemas as sc
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
 
-PLACES = ("/", "/submit", "/jobs", "/wallet", "/nodes", "/account")
+PLACES = ("/", "/submit", "/jobs", "/reservations", "/wallet", "/nodes", "/limits", "/account")
 LATIN = {
     "Python", "Transformer", "starverse", "submit", "cards", "train", "token", "tokens", "NAME", "value",
     "STARVERSE", "OUTPUT", "import", "time", "rank", "Rank", "environ", "RANK", "WORLD", "SIZE", "step",
     "range", "print", "flush", "True", "sleep", "gitignore", "starverseignore",
+    "limits", "keyboard_arrow_down",
     "content_copy", "arrow_drop_down", "WORLD_SIZE", "cloud_upload",
 }  # fmt: skip
 """Names and code that stay as they are in Chinese."""
@@ -104,7 +105,7 @@ def test_every_page_speaks_the_language_chosen_at_once_and_remembers_it(page: Pa
         page.goto(f"{console.url}{place}")
         page.locator(".sv-head-button", has_text="中文").click()
         expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
-        expect(page.locator("nav.sv-places")).to_have_text("总览提交任务钱包节点")
+        expect(page.locator("nav.sv-places")).to_have_text("总览提交任务预订钱包节点")
         words = page.locator(".sv-main").inner_text()
         for known in (
             "cpu",
@@ -129,6 +130,67 @@ def test_every_page_speaks_the_language_chosen_at_once_and_remembers_it(page: Pa
     expect(page.locator("html")).to_have_attribute("lang", "zh-CN")
     page.locator(".sv-head-button", has_text="English").click()
     expect(page.locator("html")).to_have_attribute("lang", "en-US")
+
+
+def test_cards_are_booked_on_their_page_and_given_back(page: Page, console: Console, world: World) -> None:
+    enter(page, console)
+    page.goto(f"{console.url}/reservations")
+    expect(page.get_by_text("Nothing is booked")).to_be_visible()
+    page.get_by_label("Name").fill("night")
+    page.get_by_label("From").fill("soon")
+    page.get_by_role("button", name="Book", exact=True).click()
+    expect(page.get_by_role("alert").first).to_contain_text("That is no moment.")
+    page.get_by_label("From").fill("2h")
+    page.get_by_role("button", name="Book", exact=True).click()
+    expect(page.locator(".sv-line")).to_contain_text("night")
+    (made,) = world.reservations.values()
+    assert (made.cards, made.to_ms - made.from_ms) == (1, 3_600_000)
+    page.get_by_role("button", name="Cancel it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
+    expect(page.get_by_text("Nothing is booked")).to_be_visible()
+    assert not world.reservations
+
+
+def test_the_operator_reads_the_limits(page: Page, console: Console, world: World) -> None:
+    group, tenant = sc.Quota("lab", "", 1, 8, None, None), sc.Quota("t-1", "lab", 2, 4, 1.5, 0, 3, 2)
+    world.limits = sc.Limits((group, tenant), (sc.Licence("solver", 4, 1),), (sc.Budget("row-1", None),))
+    enter(page, console)
+    page.goto(f"{console.url}/nodes")
+    page.get_by_role("button", name="Limits").click()
+    expect(page.get_by_role("heading", name="Limits")).to_be_visible()
+    expect(page.locator("tr", has_text="· t-1")).to_contain_text("1.5")
+    expect(page.locator("tr", has_text="solver")).to_contain_text("4")
+    expect(page.locator("tr", has_text="row-1")).to_contain_text("any")
+
+
+def test_what_a_job_asked_for_is_told_on_its_page(page: Page, console: Console, world: World) -> None:
+    job = job_on(world)
+    world.jobs[job.job] = replace(
+        job,
+        shape=sc.ShapeAsk(require="rack", cpu=2, licences={"solver": 1}),
+        after=("j-before",),
+        array="j-0000",
+        array_index=0,
+        array_limit=2,
+        stays=True,
+        roles=(sc.RoleAsk("learner", ("learn.py",), 2),),
+    )
+    enter(page, console)
+    page.goto(f"{console.url}/jobs/{job.job}")
+    for words in ("all in one rack", "2 processors for each member", "1 of licence solver", "j-before",
+                  "at most 2 at once", "never moved", "Role learner"):  # fmt: skip
+        expect(page.locator(".sv-facts")).to_contain_text(words)
+    expect(page.get_by_role("heading", name="The array")).to_be_visible()
+
+
+@pytest.mark.usefixtures("world")
+def test_what_few_need_is_folded_away_in_the_form(page: Page, console: Console) -> None:
+    enter(page, console)
+    page.goto(f"{console.url}/submit")
+    expect(page.get_by_label("Apart from jobs named")).to_be_hidden()
+    page.get_by_text("More", exact=True).click()
+    page.get_by_label("Processors for each member").fill("many")
+    expect(page.locator(".sv-quote")).to_contain_text("'many' is not a number.")
 
 
 @pytest.mark.usefixtures("world")

@@ -2,12 +2,17 @@
 
 import zipfile
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
+from starverse.faces.console.bookings import Booking
+from starverse.faces.console.more_wishes import MoreWishes
 from starverse.faces.console.parcels import Parcel
 from starverse.faces.console.wishes import Wishes
+from starverse.faces.schemas import ShapeAsk
 from starverse.model.errors import BadInput
 
 
@@ -24,6 +29,29 @@ def test_a_form_becomes_an_ask() -> None:
     assert ask.environment == {"SEED": "1", "X": "y=z"}
 
 
+def test_what_is_folded_away_becomes_part_of_the_ask() -> None:
+    more = MoreWishes(require="rack", member=" 2 ", cpu="1.5", apart="web", after="j-1, j-2", array="0-9%2")
+    more.wait, more.reservation, more.stays = "2h", "v-1", True
+    ask = Wishes(more=more, changed_ms=1_000).ask()
+    assert ask.shape == ShapeAsk(member=2, cpu=1.5, require="rack", apart="web")
+    assert (ask.after, ask.array, ask.earliest_start_ms) == (("j-1", "j-2"), "0-9%2", 7_201_000)
+    assert (ask.reservation, ask.stays) == ("v-1", True)
+
+
+def test_a_booking_is_read_by_the_clocks_of_the_reader() -> None:
+    form = Booking(
+        cards="2", begin="2026-12-24 18:00", length="2h", repeat="weekly", until="2027-01-24 18:00"
+    )
+    ask = form.ask(ZoneInfo("Asia/Shanghai"), 0)
+    assert (ask.from_ms, ask.to_ms - ask.from_ms, ask.zone) == (1_798_106_400_000, 7_200_000, "Asia/Shanghai")
+    assert ask.until_ms == ask.from_ms + 31 * 86_400_000
+    assert Booking(begin="2h").ask(UTC, 5_000).from_ms == 7_205_000
+    with pytest.raises(BadInput, match="no moment"):
+        Booking(begin="soon").ask(UTC, 0)
+    with pytest.raises(BadInput, match="not a number of cards"):
+        Booking(cards="many", begin="2h").ask(UTC, 0)
+
+
 @pytest.mark.parametrize(
     ("wishes", "what"),
     [
@@ -32,6 +60,9 @@ def test_a_form_becomes_an_ask() -> None:
         (Wishes(time_limit="soon"), "not a duration"),
         (Wishes(environment="no equals"), "not a variable"),
         (Wishes(way="folder", start="   "), "no command"),
+        (Wishes(more=MoreWishes(member="two")), "not a whole number"),
+        (Wishes(more=MoreWishes(cpu="nan")), "not a number"),
+        (Wishes(more=MoreWishes(wait="soon")), "not a duration"),
     ],
 )
 def test_what_cannot_be_read_is_said(wishes: Wishes, what: str) -> None:

@@ -45,11 +45,11 @@ def made_at_run_time() -> set[str]:
         "priority": get_args(Priority),
         "role": get_args(Role),
         "sign_in": ["sign_in", "register", "token", "to_sign_in", "to_register", "to_token"],
-        "state": [*get_args(Phase), *get_args(Outcome), "ready", "cordoned", "lost"],
+        "state": [*get_args(Phase), *get_args(Outcome), "ready", "cordoned", "lost", "resting"],
         "submit": [f"way_{way}" for way in wishes.WAYS],
         "unit": ["s", "min", "h", "d"],
     }
-    places = {f"{place}.place" for place in ("overview", "submit", "jobs", "wallet", "nodes")}
+    places = {f"{place}.place" for place in ("overview", "submit", "jobs", "bookings", "wallet", "nodes")}
     return places | {f"{family}.{name}" for family, names in families.items() for name in names}
 
 
@@ -129,6 +129,16 @@ SAID = [
     (
         "It needs 8 cpu cards at once; 0 are free, 2 lost, 1 kept for promised starts in 12.0 s.",
         "需要同时有 8 张 cpu 卡：空闲 0 张，节点失联 2 张，为 12.0 秒后已承诺的任务保留 1 张。",
+    ),
+    (
+        "To be had: all 2 cards from 2026-12-03 03:43 UTC on or 1 cards at the time asked.",
+        "可以预订：从 2026-12-03 03:43 UTC 起全部 2 张，或在所要求的时间 1 张。",
+    ),
+    ("This cluster has no level 'rak'.", "本集群没有层级“rak”。"),
+    ("Did you mean 'rack'? There are: pod, rack, node.", "是否指“rack”？有：pod, rack, node。"),
+    (
+        "The wallet holds ¥1.0000; all that is booked costs ¥2.0000.",
+        "钱包中有 ¥1.0000；全部预订的费用为 ¥2.0000。",
     ),
     ("3 jobs stand before it.", "前面还有 3 个任务。"),
     ("Waits again: platform fault: rank 1 killed by signal 9.", "重新排队：平台故障：rank 1 被信号 9 终止。"),

@@ -26,6 +26,8 @@ class World:
         self.tokens: dict[str, sc.Token] = {}
         self.nodes = {"this-machine": sc.Node("this-machine", "cpu", 2, 0, (), False, False)}
         self.price = 400_000
+        self.reservations: dict[str, sc.Reservation] = {}
+        self.limits = sc.Limits()
         self.jobs: dict[str, sc.Job] = {}
         self.runs: dict[str, list[sc.Run]] = {}
         self.moments: dict[str, list[sc.Moment]] = {}
@@ -78,6 +80,15 @@ class World:
             waiting=waiting,
             running=running,
         )
+
+    def reserve(self, ask: dict[str, Any]) -> sc.Reservation:
+        name = f"v-{len(self.reservations):04d}kmxwpq"
+        first = sc.Window(ask["from_ms"], ask["to_ms"])
+        rest = {key: ask[key] for key in ("label", "cards", "from_ms", "to_ms", "repeat", "zone", "until_ms")}
+        left = {"windows": (first,), "windows_left": 1, "open": False, "nodes": (), "missing": 0}
+        made = sc.Reservation(name, tenant="t-1", kind="cpu", shape=sc.ShapeAsk(), **rest, **left)
+        self.reservations[name] = made
+        return made
 
     def tell(self, job: str, what: str, run: str, text: str) -> None:
         self.seq += 1

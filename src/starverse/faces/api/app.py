@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse
 import starverse
 from starverse.faces.api import (
     accounts,
+    agreements,
     cluster,
     document,
     health,
@@ -60,7 +61,7 @@ def build(platform: Platform) -> FastAPI:
     app.state.counts = counts
     # a stream and the job's own routes begin alike: live first; routes are tried in order, and a job is what
     # is asked for most
-    for part in (live, jobs, health, accounts, cluster, snapshots, money):
+    for part in (live, jobs, health, accounts, cluster, snapshots, money, agreements):
         app.include_router(part.router)
     problems.install(app)
     document.install(app)

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from starverse.faces.schemas import JobAsk, RoleAsk
+from starverse.faces.schemas import JobAsk, RoleAsk, ShapeAsk
 from starverse.model.array import AFTER_MAX
 from starverse.model.job import Launch, Priority
 from starverse.model.tenant import Role
@@ -16,6 +16,7 @@ Email = Annotated[str, Field(max_length=254, examples=["ada@example.com"])]
 Password = Annotated[str, Field(max_length=1024, examples=["correct horse battery"])]
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Whole = Annotated[int, Field(ge=0, le=2**53 - 1)]
+Amounts = Annotated[dict[Name, Whole], Field(max_length=64)]
 
 
 class Body(BaseModel):
@@ -73,6 +74,27 @@ class RoleBody(Body):
     environment: dict[str, str] = {}
 
 
+class ShapeBody(Body):
+    """How cards are to lie and what is needed beside them; see ShapeAsk."""
+
+    member: Whole = 1
+    cpu: Annotated[int | float, Field(ge=0, le=2**30, allow_inf_nan=False)] = 0
+    memory_mb: Whole = 0
+    resources: Amounts = {}
+    require: Name = ""
+    prefer: Name = ""
+    slices: Amounts = {}
+    spread: Amounts = {}
+    balanced: bool = False
+    licences: Amounts = {}
+    apart: Name = ""
+    apart_level: Name = ""
+
+    def ask(self) -> ShapeAsk:
+        """As the use case takes it."""
+        return ShapeAsk(**self.model_dump())
+
+
 class JobBody(Body):
     """What to run, on how many cards. `cards` is a count, `MIN:MAX`, or 0.25 for a part of one card; see
     JobAsk for the defaults."""
@@ -100,6 +122,10 @@ class JobBody(Body):
     after_any: Annotated[list[Name], Field(max_length=AFTER_MAX)] = []
     array: Text = ""
     roles: Annotated[list[RoleBody], Field(max_length=ROLES_MAX)] = []
+    shape: ShapeBody = ShapeBody()
+    earliest_start_ms: Whole = 0
+    reservation: Name = ""
+    stays: bool = False
 
     def ask(self) -> JobAsk:
         """As the use case takes it."""
@@ -109,6 +135,7 @@ class JobBody(Body):
         values["roles"] = tuple(
             RoleAsk(**{**role.model_dump(), "command": tuple(role.command)}) for role in self.roles
         )
+        values["shape"] = self.shape.ask()
         return JobAsk(**values)
 
 

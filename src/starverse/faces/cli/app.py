@@ -11,9 +11,11 @@ from starverse.faces.cli import (
     job,
     jobs,
     keys,
+    limits,
     outputs,
     people,
     projects,
+    reserve,
     session,
     settings,
     submit,
@@ -37,13 +39,13 @@ def build() -> typer.Typer:
     """
     app = App(name="starverse", cls=Root, help=HELP, context_settings={"help_option_names": ["-h", "--help"]})
     app.callback()(_before)
-    for room in (submit, jobs):
+    for room in (submit, jobs, reserve):
         room.add_to(app)
     job_commands = App(name="job", help="One job: what it does, wrote and costs.")
     for room in (job, outputs):
         room.add_to(job_commands)
     app.add_typer(job_commands, rich_help_panel="Jobs")
-    for other in (wallet, people, projects, keys, cluster):
+    for other in (wallet, people, projects, keys, cluster, limits):
         other.add_to(app)
     config = App(name="config", help="What the command line remembers.")
     config.command("show")(_config)

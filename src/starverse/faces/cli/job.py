@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starverse.faces.cli import session
+from starverse.faces.cli import session, shapes
 from starverse.faces.cli.options import AsJson, JobName
 from starverse.faces.cli.pick import pick
 from starverse.faces.cli.show import Column, document, facts, line, now_ms, table
@@ -151,6 +151,7 @@ def _facts(
         ("command", _command(job.command) if not job.roles else ""),
         *((f"role {each.name}", f"{each.cards} × {_command(each.command)}") for each in job.roles),
         ("cards", f"{cards(job.cards_min, job.cards_max)} × {job.kind}, {job.priority}"),
+        *shapes.facts_of(job),
         ("when", f"submitted {ago(job.submitted_ms, now)}{started}{ended}"),
         *_numbers(job, runs, metrics),
     ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+from starverse.faces.cli import shapes
 from starverse.model.array import parse_array
 from starverse.model.errors import BadInput
 from starverse.model.units import SECOND_MS, parse_cards, parse_duration_ms
@@ -38,6 +39,10 @@ class Wish:
     after_any: tuple[str, ...] | None = None
     array: str | None = None
     roles: "tuple[RoleAsk, ...] | None" = None
+    shape: dict[str, Any] = field(default_factory=dict)
+    earliest_start_ms: int | None = None
+    reservation: str | None = None
+    stays: bool | None = None
 
     def over(self, other: "Wish") -> "Wish":
         """This one, and where it says nothing, the other; variables and secrets of both."""
@@ -47,24 +52,30 @@ class Wish:
             **said,
             environment={**other.environment, **self.environment},
             secrets=tuple(dict.fromkeys((*other.secrets, *self.secrets))),
+            shape={**other.shape, **self.shape},
         )
 
     def ask(self, snapshot: str = "") -> "JobAsk":
         """As the API takes it; what nobody said is left to it. Raises BadInput when there is no command."""
-        from starverse.faces.schemas import JobAsk
+        from starverse.faces.schemas import JobAsk, ShapeAsk
 
         if not self.command and not self.roles:
             raise BadInput("There is nothing to run.", "`starverse submit -- train.py`, or name a job file.")
         names = set(_PLAIN) - {"command", "directory"}
         said: dict[str, Any] = {name: value for name in names if (value := getattr(self, name)) is not None}
         return JobAsk(
-            self.command or (), snapshot=snapshot, environment=self.environment, secrets=self.secrets, **said
+            self.command or (),
+            snapshot=snapshot,
+            environment=self.environment,
+            secrets=self.secrets,
+            shape=ShapeAsk(**self.shape),
+            **said,
         )
 
 
 _PLAIN = (
     "command", "cards", "kind", "name", "time_limit_ms", "directory", "priority", "retries", "project",
-    "after", "after_any", "array", "roles",
+    "after", "after_any", "array", "roles", "earliest_start_ms", "reservation", "stays",
 )  # fmt: skip
 
 
@@ -89,13 +100,17 @@ def parse(text: str, path: Path) -> Wish:
     except tomllib.TOMLDecodeError as error:
         raise BadInput(f"{path} is no valid TOML: {error}.", 'Text stands in "quotes".') from None
     for key in found:
-        if key not in KEYS:
-            near = difflib.get_close_matches(key, KEYS, 1)
-            remedy = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(KEYS)}."
+        if key not in KEYS and key not in SHAPE_KEYS:
+            known = [*KEYS, *SHAPE_KEYS]
+            near = difflib.get_close_matches(key, known, 1)
+            remedy = f"Did you mean '{near[0]}'?" if near else f"There are: {', '.join(known)}."
             raise BadInput(f"{path} has a key '{key[:60]}', which is not known.", remedy)
     wish = Wish(directory=path.parent)
     for key, value in found.items():
         try:
+            if key in SHAPE_KEYS:
+                wish = replace(wish, shape={**wish.shape, key: SHAPE_KEYS[key](value)})
+                continue
             name, read_value = KEYS[key]
             wish = replace(wish, **{name: read_value(value)})
         except BadInput as error:
@@ -262,5 +277,17 @@ KEYS: dict[str, tuple[str, Any]] = {
     "after_any": ("after_any", _afters),
     "array": ("array", lambda value: array_of(_text(value))),
     "role": ("roles", _roles),
+    "earliest_start": ("earliest_start_ms", shapes.moment_of),
+    "reservation": ("reservation", _text),
+    "stays": ("stays", shapes.flag),
 }
 """The keys of a job file: the part of a wish that each is, and how its value is read."""
+
+SHAPE_KEYS: dict[str, Any] = {
+    **dict.fromkeys(("member", "memory_mb"), shapes.count),
+    "cpu": shapes.number,
+    **dict.fromkeys(("resources", "slices", "spread", "licences"), shapes.counts),
+    **dict.fromkeys(("require", "prefer", "apart", "apart_level"), _text),
+    "balanced": shapes.flag,
+}
+"""The keys of a job file that say how its cards lie and what it needs beside them, as in a case."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from starverse.faces.cli import jobfile, session
+from starverse.faces.cli import jobfile, session, shapes
 from starverse.faces.cli.jobfile import Wish
 from starverse.faces.cli.options import AsJson
 from starverse.faces.cli.show import console, document, line
@@ -26,10 +26,11 @@ HELP = """Run a script or a command on the cluster, as this directory is now.
 
 A Python script is started on every card, as torchrun would; any other command once. Words behind `--` are
 the script's own. A job file (job.toml) says the same, with the keys command, cards, kind, name, time_limit,
-environment, secrets, directory, priority, retries, project, after, after_any, array; an option counts more
-than the file. In a file, [[role]] with name, cards, command and environment is a kind of member of a gang.
-With --array 0-99%10 it is a hundred jobs, ten of them running at once; each is told its index by
-STARVERSE_ARRAY_INDEX.
+environment, secrets, directory, priority, retries, project, after, after_any, array, require, prefer,
+slices, spread, balanced, member, cpu, memory_mb, resources, licences, apart, apart_level, earliest_start,
+reservation, stays; an option counts more than the file. In a file, [[role]] with name, cards, command and
+environment is a kind of member of a gang. With --array 0-99%10 it is a hundred jobs, ten of them running at
+once; each is told its index by STARVERSE_ARRAY_INDEX.
 """
 
 
@@ -84,6 +85,21 @@ def submit(
     array: Annotated[
         str | None, typer.Option(metavar="0-99[%N]", help="So many jobs, told apart by an index; N at once.")
     ] = None,
+    require: shapes.Require = None,
+    prefer: shapes.Prefer = None,
+    slices: shapes.Slices = None,
+    spread: shapes.Spread = None,
+    balanced: shapes.Balanced = False,
+    member: shapes.Member = None,
+    cpu: shapes.Cpu = None,
+    memory_mb: shapes.Memory = None,
+    resource: shapes.Resources = None,
+    licence: shapes.Licences = None,
+    apart: shapes.Apart = None,
+    apart_level: shapes.ApartLevel = None,
+    earliest_start: shapes.EarliestStart = None,
+    reservation: shapes.Inside = None,
+    stays: shapes.Stays = False,
     directory: Annotated[
         str | None, typer.Option(metavar="DIR", help="What it takes along; this folder, or the job file's.")
     ] = None,
@@ -106,6 +122,23 @@ def submit(
         after=None if after is None else jobfile.afters_of(after),
         after_any=None if after_any is None else jobfile.afters_of(after_any),
         array=None if array is None else jobfile.array_of(array),
+        shape=shapes.shape_of(
+            require=require,
+            prefer=prefer,
+            slices=slices,
+            spread=spread,
+            balanced=balanced or None,
+            member=member,
+            cpu=cpu,
+            memory_mb=memory_mb,
+            resources=resource,
+            licences=licence,
+            apart=apart,
+            apart_level=apart_level,
+        ),
+        earliest_start_ms=None if earliest_start is None else shapes.moment_of(earliest_start),
+        reservation=reservation,
+        stays=stays or None,
     )
     wish = _located(_whole_wish(said, words))
     folder = wish.directory

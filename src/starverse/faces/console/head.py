@@ -27,7 +27,8 @@ BROWSER_S = 10.0
 """A browser on a busy machine may take so long to answer."""
 
 PLACES = (
-    ("/", "overview"), ("/submit", "submit"), ("/jobs", "jobs"), ("/wallet", "wallet"), ("/nodes", "nodes")
+    ("/", "overview"), ("/submit", "submit"), ("/jobs", "jobs"), ("/reservations", "bookings"),
+    ("/wallet", "wallet"), ("/nodes", "nodes"),
 )  # fmt: skip
 
 

@@ -27,8 +27,10 @@ from starverse.faces.console.live import PATIENCE_S
 from starverse.faces.console.markup import Markup, shown, tag
 from starverse.faces.console.output import Output
 from starverse.faces.console.panels import panel, sure
+from starverse.faces.console.rows import jobs_table
 
 TICK_S = 1.0
+MEMBERS_SHOWN = 100
 POLL_EVERY = 3
 """Every third tick of a job that is alive, what no event tells is read: cost, checkpoints, the wallet."""
 
@@ -85,6 +87,10 @@ class _JobPage:
                 self._files = shown(Markup(""))
             with panel(say("job.details")):
                 self._details = shown(details(frame.voice, job))
+        self._members = ui.element("div").classes("sv-wide")
+        self._members.set_visibility(bool(job.array))
+        with self._members, panel(say("asked.members")):
+            self._array = shown(Markup(""))
         self._drill = ui.element("div").classes("sv-wide")
         with self._drill, panel(say("nodes.drill")):
             shown(tag("p", say("nodes.drill_text"), cls="sv-dim"))
@@ -102,6 +108,9 @@ class _JobPage:
         self._job, self._runs, self._moments = await asyncio.gather(
             ask(api.job, job), ask(api.runs, job), ask(api.timeline, job)
         )
+        if self._job.array:
+            members = await ask(api.jobs, array=self._job.array, limit=MEMBERS_SHOWN)
+            self._array.set_content(jobs_table(self._frame.voice, members.items, time.time_ns() // 1_000_000))
         metrics, wallet, files, _ = await asyncio.gather(
             ask(api.metrics, job, 500), ask(api.wallet), self._list_files(), self._explain()
         )

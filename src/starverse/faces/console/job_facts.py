@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Sequence
 
 from starverse.faces import schemas as sc
+from starverse.faces.console.asked import asked
 from starverse.faces.console.downloads import address
 from starverse.faces.console.markup import Markup, joined, tag
 from starverse.faces.console.output import plain
@@ -111,12 +112,13 @@ def details(voice: Voice, job: sc.Job) -> Markup:
     say = voice.say
     variables = [tag("div", tag("code", f"{name}={value}")) for name, value in job.environment.items()]
     rows: list[tuple[str, object]] = [
-        (say("details.command"), tag("code", shlex.join(job.command))),
+        *([(say("details.command"), tag("code", shlex.join(job.command)))] if not job.roles else []),
         (say("details.launch"), say(f"launch.{job.launch}")),
         (say("details.cards"), f"{voice.cards(job.cards_min, job.cards_max)} {job.kind}"),
         (say("details.priority"), say(f"priority.{job.priority}")),
         (say("details.submitted"), voice.when(job.submitted_ms, seconds=True)),
     ]
+    rows += asked(voice, job)
     if variables:
         rows.append((say("details.environment"), tag("div", *variables)))
     if job.secrets:

@@ -39,7 +39,12 @@ class _Nodes:
         self._runs_shown: tuple[object, ...] = ()
         self._asked_s = 0.0
         say = frame.say
-        page_title(say("nodes.title"), say("nodes.under" if self._operator else "nodes.under_customer"))
+        place = page_title(
+            say("nodes.title"), say("nodes.under" if self._operator else "nodes.under_customer")
+        )
+        if self._operator:
+            with place:
+                button(say("limits.title"), lambda: frame.go("/limits"), "line")
         with panel(say("cluster.title")):
             self._picture = shown(Markup(""))
         with panel(say("nodes.list")):
@@ -84,7 +89,10 @@ class _Nodes:
         self._list.clear()
         with self._list:
             for node in nodes[:LISTED]:
-                state = "lost" if node.lost else "cordoned" if node.cordoned else "ready"
+                rests = node.rests_until_ms is not None
+                state = (
+                    "lost" if node.lost else "cordoned" if node.cordoned else "resting" if rests else "ready"
+                )
                 used = say("nodes.used", used=node.used, cards=node.cards, kind=node.kind)
                 broken = (
                     [tag("span", voice.count("cluster.broken", len(node.broken)), cls="is-bad")]
@@ -102,7 +110,7 @@ class _Nodes:
     def _buttons(self, node: sc.Node) -> None:
         say = self._frame.say
         for what, on in (
-            ("uncordon", node.cordoned),
+            ("uncordon", node.cordoned or node.rests_until_ms is not None),
             ("cordon", not node.cordoned),
             ("drain", node.used > 0 or not node.cordoned),
         ):

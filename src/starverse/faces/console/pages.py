@@ -9,7 +9,19 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from starverse.faces.console import account, downloads, job, jobs, nodes, overview, sign_in, submit, wallet
+from starverse.faces.console import (
+    account,
+    bookings,
+    downloads,
+    job,
+    jobs,
+    limits,
+    nodes,
+    overview,
+    sign_in,
+    submit,
+    wallet,
+)
 from starverse.faces.console.frame import screen
 from starverse.faces.console.guard import visiting
 from starverse.faces.console.sessions import Sessions
@@ -38,6 +50,8 @@ def install(sessions: Sessions, cookie: str) -> None:
     screen(sessions, "/submit", "submit.title", submit.build)
     screen(sessions, "/jobs", "jobs.title", jobs.build)
     screen(sessions, "/jobs/{job}", "job.title", job.build)
+    screen(sessions, "/reservations", "bookings.title", bookings.build)
+    screen(sessions, "/limits", "limits.title", limits.build)
     screen(sessions, "/wallet", "wallet.title", wallet.build)
     screen(sessions, "/nodes", "nodes.title", nodes.build)
     screen(sessions, "/account", "account.title", account.build)

@@ -3,14 +3,16 @@
 import asyncio
 import secrets
 import tempfile
+import time
 from collections.abc import Sequence
-from dataclasses import replace
+from copy import deepcopy
 from pathlib import Path
 
 from nicegui import ui
 from nicegui.events import UploadEventArguments
 
 from starverse.faces import schemas as sc
+from starverse.faces.console import more
 from starverse.faces.console.controls import button, choice
 from starverse.faces.console.frame import Frame
 from starverse.faces.console.head import is_dark
@@ -26,25 +28,31 @@ PREVIEW_AFTER_S = 0.4
 
 async def build(frame: Frame) -> None:
     """Fill the page."""
-    cluster, wallet, names, account = await asyncio.gather(
+    cluster, wallet, names, account, booked = await asyncio.gather(
         frame.ask(frame.api.cluster),
         frame.ask(frame.api.wallet),
         frame.ask(frame.api.secrets),
         frame.ask(frame.api.whoami),
+        frame.ask(frame.api.reservations),
     )
     frame.head.purse(wallet)
-    _Form(frame, cluster, tuple(secret.name for secret in names), account)
+    _Form(frame, cluster, tuple(secret.name for secret in names), account, booked)
 
 
 class _Form:
     """Mutable owner of one open form: its wishes, the parcel to send, and what makes it one job."""
 
     def __init__(
-        self, frame: Frame, cluster: sc.Cluster, names: tuple[str, ...], account: sc.Account
+        self,
+        frame: Frame,
+        cluster: sc.Cluster,
+        names: tuple[str, ...],
+        account: sc.Account,
+        booked: tuple[sc.Reservation, ...],
     ) -> None:
         self._frame = frame
         draft = frame.session.draft.get("submit")
-        self._wishes = replace(draft) if isinstance(draft, Wishes) else Wishes()  # two tabs are two forms
+        self._wishes = deepcopy(draft) if isinstance(draft, Wishes) else Wishes()  # two tabs are two forms
         self._parcel = Parcel()
         self._nonce = secrets.token_hex(8)
         self._busy = False
@@ -58,7 +66,8 @@ class _Form:
             with ui.element("div").classes("sv-split-main"):
                 self._what()
                 self._where(cluster, account)
-                self._more(names)
+                self._around(names)
+                more.fields(frame.say, self._wishes.more, self._changed, cluster.levels, booked)
             with ui.element("div").classes("sv-split-side"), panel(frame.say("submit.cost"), "sv-sticky"):
                 self._quote = shown(Markup(""), "sv-quote").props("aria-live=polite")
                 self._button = button(frame.say("submit.go"), self._submit).classes("sv-main-button")
@@ -130,7 +139,7 @@ class _Form:
             self._choice("kind", say("submit.kind"), kinds, kind)
             self._text("name", say("submit.name"), hint=say("submit.name_hint"))
             self._text("time_limit", say("submit.time_limit"), hint=say("submit.time_limit_hint"))
-            classes = {name: say(f"priority.{name}") for name in ("on-demand", "preemptible")}
+            classes = {name: say(f"priority.{name}") for name in ("on-demand", "preemptible", "reserved")}
             self._choice("priority", say("submit.priority"), classes, self._wishes.priority)
             if len(account.projects) > 1:
                 projects = {member.project: member.name for member in account.projects}
@@ -141,7 +150,7 @@ class _Form:
         free, cards, price = voice.number(kind.free), voice.number(kind.cards), voice.money(kind.price)
         return voice.say("submit.kind_of", kind=kind.kind, free=free, cards=cards, price=price)
 
-    def _more(self, names: tuple[str, ...]) -> None:
+    def _around(self, names: tuple[str, ...]) -> None:
         say = self._frame.say
         with panel(say("submit.environment")), ui.element("div").classes("sv-stack"):
             area = ui.textarea(
@@ -173,12 +182,16 @@ class _Form:
     def _set(self, name: str, value: object) -> None:
         if getattr(self._wishes, name) != value:
             setattr(self._wishes, name, value)
-            self._frame.session.draft["submit"] = self._wishes
-            self._complain("")
-            if self._timer is not None:
-                self._timer.cancel()
-                with self._frame.content:
-                    self._timer = ui.timer(PREVIEW_AFTER_S, self._preview, once=True)
+            self._changed()
+
+    def _changed(self) -> None:
+        self._wishes.changed_ms = time.time_ns() // 1_000_000
+        self._frame.session.draft["submit"] = self._wishes
+        self._complain("")
+        if self._timer is not None:
+            self._timer.cancel()
+            with self._frame.content:
+                self._timer = ui.timer(PREVIEW_AFTER_S, self._preview, once=True)
 
     async def _unpack(self, upload: UploadEventArguments) -> None:
         say = self._frame.say

@@ -2,11 +2,13 @@
 
 import hashlib
 import shlex
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from starverse.faces.console.more_wishes import MoreWishes
 from starverse.faces.schemas import JobAsk
 from starverse.model.errors import BadInput
 from starverse.model.units import parse_duration_ms
@@ -41,6 +43,9 @@ class Wishes:
     project: str = ""
     environment: str = ""
     secrets: tuple[str, ...] = field(default=())
+    more: MoreWishes = field(default_factory=MoreWishes)
+    changed_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    """When a field was changed last: pressed twice, the form asks for the same."""
 
     def ask(self, strict: bool = False, snapshot: str = "") -> JobAsk:
         """The ask. Raises BadInput for what cannot be read; unless `strict`, a command may be missing."""
@@ -60,6 +65,7 @@ class Wishes:
             secrets=self.secrets,
             project=self.project,
             priority=self.priority,
+            **self.more.asks(self.changed_ms),
         )
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The console's sentences in each language, one catalogue file a language with the same keys in each."""
+"""The console's sentences in each language, catalogue files with the same keys for each."""
 
 import re
 import tomllib
@@ -15,8 +15,9 @@ CATALOGUES = Path(__file__).parent / "words"
 @cache
 def catalogue(language: Language) -> dict[str, str]:
     """Every sentence of a language, by dotted key such as `job.stop`."""
-    tables = tomllib.loads((CATALOGUES / f"{language}.toml").read_text(encoding="utf-8"))
-    return dict(_flat(tables, ""))
+    files = sorted(CATALOGUES.glob(f"{language}.*toml"))
+    tables = [tomllib.loads(file.read_text(encoding="utf-8")) for file in files]
+    return dict(row for table in tables for row in _flat(table, ""))
 
 
 @cache
