@@ -81,10 +81,25 @@ def test_a_log_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_logs_are_read_the_same_each_time_and_replayed() -> None:
     log = replay.hpc2n(traces(), most=300)
     assert len(log.jobs) == 300
-    figures = {figure.id: figure for figure in replay.compare([log])}
+    figures = {figure.id: figure for figure in replay.compare([[log]])}
     assert figures["hpc2n_broken"].value == 0
     assert 0 < figures["hpc2n_use"].value <= 100
     week = replay.philly(traces(), 0)
     assert week == replay.philly(traces(), 0)
+    assert week != replay.philly(traces(), 0, draw=2)
     assert all(job.work_ms <= job.limit_ms or job.limit_ms == replay.LIMITS_MS[-1] for job in week.jobs)
     assert list(week.jobs) == sorted(week.jobs, key=lambda each: each.at_ms)
+
+
+def test_what_was_drawn_several_times_is_compared_on_average() -> None:
+    """Two draws, in which one job waits for the other: the first for one hour, the second for three."""
+
+    def log(hours: int) -> Log:
+        work_ms = hours * HOUR_MS
+        jobs = [Job(f"j{number}", START_MS + number, 1, 1, work_ms, work_ms) for number in range(2)]
+        return Log("tiny", 1, 1, jobs)
+
+    figures = {figure.id: figure for figure in replay.compare([[log(1)], [log(3)]])}
+    assert figures["tiny_wait_h"].value == pytest.approx(2, abs=1e-3)
+    assert figures["tiny_wait_h"].target == pytest.approx(2, abs=1e-3)
+    assert "mean of 2 draws of limits, ahead in 0" in figures["tiny_wait_h"].what

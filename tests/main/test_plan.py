@@ -218,6 +218,8 @@ def test_what_is_slow_spread_or_lossless_is_said_in_words(capsys: pytest.Capture
     assert "Write it like" in refused(capsys, "collective", "clos:64/8", "--slow", "leaf 0")
     assert "makes no sense" in refused(capsys, "collective", "clos:64/8", "--slow", "leaf 0=2")
     assert "one path each" in refused(capsys, "collective", "clos:64/8", "--adaptive", "--lossless")
+    large = "collective", "ethernet:512", "--kind", "all-to-all", "--lossless"
+    assert "Ask of 316 or fewer" in refused(capsys, *large)
 
 
 def test_how_far_cards_are_apart_is_a_distribution(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,13 +1,17 @@
 """A cluster's file becomes its network; a placement becomes its cards."""
 
+from itertools import product
+from math import prod
+
 import numpy as np
 import pytest
 
 from starverse.model.errors import BadInput
 from starverse.model.events import LayoutSet, NodeJoined
 from starverse.model.spec import Cluster, Torus, parse_cluster, preset, presets
+from starverse.physics.fabric.closed import allreduce_in_box_ns
 from starverse.planning.collective import plan_collective
-from starverse.planning.network import network_of, topology_of
+from starverse.planning.network import link_of, network_of, topology_of
 from starverse.planning.placement import cards_at, cards_of, in_place
 
 GIB = 1 << 30
@@ -80,3 +84,31 @@ def test_nodes_lie_along_the_torus_whatever_order_they_joined_in() -> None:
     assert cards_of({"n0": (0, 3), "n1": (1,)}, in_place(layout, joined), 4, 16) == (1, 8, 11)
     with pytest.raises(BadInput, match="nodes of 2"):
         cards_of({"n0": (0, 3)}, in_place(layout, joined), 2, 8)
+
+
+def test_a_placement_is_priced_by_the_links_of_its_cluster() -> None:
+    """Eight cables make one link; and what the scheduler takes for a link finds the same cheapest boxes."""
+    cluster = preset("xiamen-30k")
+    link = link_of(cluster)
+    assert link == (8 * 100_000_000_000, 500)
+    assert isinstance(cluster.network, Torus)
+    torus, racks = cluster.network.size, cluster.count("rack")
+    sizes = list(product(*(range(1, length + 1) for length in torus)))
+
+    def cheapest(*asked: int) -> list[tuple[int, ...]]:
+        priced = [(prod(size) * allreduce_in_box_ns(size, torus, *asked), size) for size in sizes]
+        return [min(each for each in priced if prod(each[1]) >= count)[1] for count in range(2, racks + 1)]
+
+    assert cheapest(GIB, *link) == cheapest()
+    with pytest.raises(BadInput, match="has no torus"):
+        link_of(preset("frontier"))
+
+
+def test_a_box_by_the_closed_form_takes_as_long_as_by_flows() -> None:
+    """A whole torus of racks, ring by ring between their switches, by the same link of the same file."""
+    text = "[levels]\nrack = 60\nnode = 1\n[node]\ncards = 1\n"
+    text += '[network]\nkind = "torus"\nof = "rack"\nsize = [5, 4, 3]\ncables = 8\nlink_gbps = 800\n'
+    cluster = parse_cluster(text)
+    found = plan_collective(network_of(cluster), "all-reduce", GIB, algorithm="bucket")
+    closed_s = allreduce_in_box_ns((5, 4, 3), (5, 4, 3), GIB, *link_of(cluster)) / 1e9
+    assert closed_s == pytest.approx(found.timing.time_s, rel=1e-3)

@@ -11,6 +11,7 @@ from statistics import median
 import numpy as np
 
 from starverse.bench.figure import Figure
+from starverse.model.spec import preset
 from starverse.physics.fabric.bucket import torus_allreduce_s
 from starverse.physics.fabric.closed import allreduce_in_box_ns
 from starverse.physics.fabric.collectives import Wire
@@ -20,6 +21,7 @@ from starverse.physics.fabric.maxmin import fair_rates
 from starverse.physics.fabric.topology import Topology
 from starverse.physics.fabric.traffic import Conditions, collective
 from starverse.physics.fabric.tree import FatTree, clos
+from starverse.planning.network import link_of
 
 GIB = 1 << 30
 DIMS = (32, 32, 30)
@@ -43,8 +45,8 @@ def measure_closed() -> Sequence[Figure]:
     wire = Wire(100 * GIB, 510, 1600e9)
     found_ms = torus_allreduce_s(DIMS, GIB, wire, 4) * 1e3
     torus_ms = _median_ms(lambda: torus_allreduce_s(DIMS, GIB, wire, 4), 200)
-    calls = 1_000
-    box_us = _median_ms(lambda: [allreduce_in_box_ns((5, 5, 1), (10, 15, 5)) for _ in range(calls)])
+    calls, whole, link = 1_000, (10, 15, 5), link_of(preset("xiamen-30k"))
+    box_us = _median_ms(lambda: [allreduce_in_box_ns((5, 5, 1), whole, GIB, *link) for _ in range(calls)])
     return (
         Figure(
             "fabric_torus", f"closed form of an all-reduce, 1 GiB, 32 × 32 × 30: {found_ms:.4f} ms", torus_ms,

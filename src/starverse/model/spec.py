@@ -44,8 +44,9 @@ class _Net(Struct, frozen=True, tag_field="kind"):
 class Torus(_Net, frozen=True, kw_only=True, tag="torus"):
     """Domains of the level `of` with wires to both neighbours on each axis, wrapped around.
 
-    The last axis counts fastest. `cables` lie side by side; where a domain has several cards, each reaches
-    the domain's switch at `card_gbps` (`link_gbps` when 0).
+    The last axis counts fastest. `cables` of `link_gbps` lie side by side between two neighbours, and make
+    one link of so many times that speed. Where a domain has several cards, each reaches the domain's switch
+    at `card_gbps` (`link_gbps` when 0).
     """
 
     of: str = "card"

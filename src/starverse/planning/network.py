@@ -54,6 +54,20 @@ def _between(cluster: Cluster) -> Topology:
     )
 
 
+def link_of(cluster: Cluster) -> tuple[int, int]:
+    """What a link between neighbours of a cluster's torus carries, bytes/s, and what its hop takes, ns.
+
+    As `physics.fabric.closed` wants it: all cables between two neighbouring domains together. Raises BadInput
+    for a cluster without a torus.
+    """
+    net = cluster.network
+    if not isinstance(net, Torus):
+        raise BadInput(
+            f"{cluster.name or 'The cluster'} has no torus.", "Ask of one whose network is a torus."
+        )
+    return round(net.link_gbps * GBPS * net.cables), round(net.hop_ns)
+
+
 def card_of(cluster: Cluster, card: Card) -> Card:
     """A card as it sits in a cluster: no more cards in its node, and no faster a wire, than the file says."""
     net, node = cluster.network, cluster.node

@@ -1,6 +1,7 @@
 """Collectives as flows: the steps of an algorithm between given cards, on a network in a given state."""
 
 from collections.abc import Sequence
+from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -60,6 +61,11 @@ def collective(
     net = _as_it_is(topology.network, conditions)
     wire = float(net.bytes_per_s[np.isin(net.tail, cards)].max())
     if kind == "all-to-all" and algorithm == "direct" and cards.size * (cards.size - 1) > PAIRS_MAX:
+        if conditions.head_of_line:
+            raise BadInput(
+                f"Who waits behind whom is not known where all of {cards.size:,} cards send to all.",
+                f"Ask of {isqrt(PAIRS_MAX)} or fewer, or of a network that loses packets.",
+            )
         total_s, link = _all_to_all_s(topology, net, cards, bytes_, conditions)
         return Timing(kind, cards.size, bytes_, total_s, wire, net.link_name(link))
     others = _others(topology, conditions)
