@@ -95,16 +95,16 @@ class Book:
         return bool(later.is_ready(space.node, space.slot, lot.nodes, lot.masks, *whose))
 
     def touched(self, loosened: Ints | None) -> list[Promise]:
-        """The promises on these nodes, and all to jobs that want a part of a card: what they were promised is
-        in nobody's way but their own, so they may start beside others whenever a limit lets them."""
+        """The promises on these nodes of which all cards there are free, and all to jobs that want a part of
+        a card: what they were promised is in nobody's way but their own, so they may start beside others
+        whenever a limit lets them."""
         promises = self.view.promises
         if not promises:
             return []
         if loosened is None:
             return [promise for promise in promises.values() if promise.kind == self.kind]
         found = np.empty(len(promises), np.int64)
-        masks = np.full_like(loosened, -1)
-        count = later.claimants(self.space.slot, loosened, masks, 0, int(k.NEVER), found)
+        count = later.awaiting(self.space.node, self.space.slot, loosened, found)
         touched = [promises[self.view.promised[number]] for number in found[:count].tolist()]
         sharing = [promises[job] for job in self.line.parts if job in promises]
         return list({promise.job: promise for promise in (*touched, *sharing)}.values())

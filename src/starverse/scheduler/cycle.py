@@ -72,7 +72,8 @@ class Cycle:
             self.evictions = make_room(
                 self.view, self.kind, self.space, self.line, self.proven, book, self.moves, self.purse.pays
             )
-        if self.view.small.get(self.kind) and (book.promises or self.view.order.get(self.kind)):
+        is_promised = book.promises or self.view.order.get(self.kind)
+        if self.line.bound and is_promised and self.view.small.get(self.kind):
             clear(self.view, self.kind, self.space, self.line, book, self.moves, self.purse.pays)
         book.close()
         for kept in laid_aside:

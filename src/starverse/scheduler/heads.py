@@ -40,7 +40,8 @@ class Heads:
         """
         line = self._line
         count = len(line.requests)
-        numbers = np.flatnonzero((lack[:count] <= 0) & (line.count[:count] > 0))
+        open_ = np.empty(count, np.int64)
+        numbers = open_[: k.open_classes(lack, line.count, open_)]
         if numbers.size > _MANY:
             members, least = line.fields[0, numbers], line.fields[3, numbers]
             free = space.node[k.COUNT, : space.size]

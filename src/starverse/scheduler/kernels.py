@@ -251,6 +251,18 @@ def pick(
 
 
 @njit(cache=True)
+def open_classes(lack: Ints, jobs: Ints, out: Ints) -> int:
+    """The classes, of as many as `out` has room for, that have jobs and lack nothing known, into it; returns
+    how many."""
+    count = 0
+    for q in range(out.size):
+        if lack[q] <= 0 and jobs[q] > 0:
+            out[count] = q
+            count += 1
+    return count
+
+
+@njit(cache=True)
 def loosen(
     node: Ints,
     card: Ints,

@@ -280,6 +280,27 @@ def claimants(slot: Ints, nodes: Ints, masks: Ints, from_ms: int, to_ms: int, fo
 
 
 @njit(cache=True)
+def awaiting(node: Ints, slot: Ints, nodes: Ints, found: Ints) -> int:
+    """Who has promises on these nodes and finds all its cards there free, into `found`, each once; returns
+    how many. Whoever lacks one there need not be looked at elsewhere."""
+    count = 0
+    for n in nodes:
+        for k in range(slot.shape[2]):
+            whose = slot[WHOSE, n, k]
+            if not whose:
+                break
+            if whose < 0 or slot[MASK, n, k] & ~node[FREE, n]:
+                continue
+            known = False
+            for j in range(count):
+                known = known or found[j] == whose
+            if not known:
+                found[count] = whose
+                count += 1
+    return count
+
+
+@njit(cache=True)
 def is_ready(node: Ints, slot: Ints, nodes: Ints, masks: Ints, whose: int, until_ms: int) -> bool:
     """Whether all cards of a claim are free now, and nobody else's claim on them begins before then."""
     for i in range(nodes.size):

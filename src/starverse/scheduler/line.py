@@ -104,6 +104,8 @@ class Line:
         """The cards that a job had which ran before."""
         self.parts: dict[str, None] = {}
         """The jobs that want a part of a card."""
+        self.bound = 0
+        """How many jobs require a domain of their own."""
         self.owed = Owed()
         self.count: Ints = np.zeros(16, np.int64)
         """How many jobs each class has."""
@@ -130,6 +132,7 @@ class Line:
         put(queue, order, job)
         self.stands[job] = Stand(number, tenant, order)
         self.standing.add(job, self.requests[number].rank, tenant, order)
+        self.bound += self.requests[number].rule.require >= 0
         if self.requests[number].part:
             self.parts[job] = None
         if not spec.reservation and spec.cards_min:  # the booking is the promise; no card, none to keep
@@ -142,6 +145,7 @@ class Line:
         self.before.pop(job, None)
         self.parts.pop(job, None)
         number = stand.number
+        self.bound -= self.requests[number].rule.require >= 0
         queues = self.queues[number]
         queue = queues[stand.tenant]
         if queue[0][0] == stand.order:

@@ -37,8 +37,10 @@ _DOMAINS = 4
 def is_wanted(view: View, kind: str) -> bool:
     """Whether somebody among the first in line needs a domain of its own."""
     line, order = view.lines.get(kind), view.order.get(kind, ())
-    stands = (line.stands.get(view.promised[number]) for number in order[:HEADS]) if line else ()
-    return any(line.requests[stand.number].rule.require >= 0 for stand in stands if line and stand)
+    if line is None or not line.bound:
+        return False
+    stands = (line.stands.get(view.promised[number]) for number in order[:HEADS])
+    return any(line.requests[stand.number].rule.require >= 0 for stand in stands if stand)
 
 
 def clear(
