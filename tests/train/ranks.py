@@ -35,8 +35,10 @@ class Run:
         return [process.wait(WAIT_S) for process in self.processes]
 
     def records(self, kind: str | None = None) -> list[dict[str, Any]]:
+        over = all(process.poll() is not None for process in self.processes)
         records, offset = contract.read_reports(self.report)
-        assert offset == (self.report.stat().st_size if self.report.exists() else 0), "a line without its end"
+        if over and self.report.exists():  # while a rank writes, the file may grow between reading and measuring
+            assert offset == self.report.stat().st_size, "a line without its end"
         return [record for record in records if kind in (None, record["kind"])]
 
     def wait_for(self, kind: str) -> None:
