@@ -95,14 +95,23 @@ def test_the_table_loads_nothing_that_is_slow() -> None:
 
 FIGURES = {
     "C1": ("hotter_thermal", 1.0),
+    "C2": ("capacity_kw", 1.0),
     "C3": ("pue", 1.0),
     "C4": ("die_c", 1.0),
+    "C5": ("level_db", 1.0),
     "C6": ("saved_share", 0.01),
     "P1": ("saved_kw", 1.0),
     "P2": ("seconds_to_limit", 1.0),
     "U4": ("card_hour_micro_yuan", 1e6),
 }
 """Where a command's answer has the figure of a row, and how many of its unit the row's is."""
+
+
+def test_every_row_that_is_a_figure_names_a_line_that_computes_it() -> None:
+    figures = [row for row in claims() if row.computed is not None]
+    assert {row.id for row in figures} == {*ON_THE_NETWORK, *FIGURES}
+    for row in figures:
+        assert row.command.startswith("starverse plan "), row.id
 
 
 def test_each_row_of_rooms_and_prices_with_a_plan_says_where_its_figure_is() -> None:

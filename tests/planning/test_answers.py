@@ -1,5 +1,6 @@
 """Questions of cooling, faults and checkpoints get answers with equation and source, or one sentence."""
 
+import math
 import subprocess
 import sys
 from typing import Any
@@ -11,9 +12,10 @@ from starverse.model.errors import BadInput
 from starverse.planning.checkpoints import plan_checkpoint
 from starverse.planning.cooling import plan_cooling
 from starverse.planning.faults import plan_faults
+from starverse.planning.noise import plan_noise
 
 
-@pytest.mark.parametrize("ask", [plan_cooling, plan_faults, plan_checkpoint])
+@pytest.mark.parametrize("ask", [plan_cooling, plan_faults, plan_checkpoint, plan_noise])
 def test_an_answer_without_any_input_names_equation_and_source(ask: Any) -> None:
     said = msgspec.json.decode(msgspec.json.encode(ask()))
     assert said["equation"]
@@ -56,6 +58,36 @@ def test_what_goes_to_rear_doors_does_not_warm_the_plate() -> None:
     assert found.to_rear_door_w == pytest.approx(70)
     assert found.die_c == pytest.approx(plan_cooling(power_w=630).die_c)
     assert found.facility_in_c == 28
+
+
+def test_nodes_want_more_cooling_than_their_heat() -> None:
+    """Eight cards of 700 W, 1.6 kW beside, and with air a tenth for fans: 7.92 kW, C2's 8 kW."""
+    air, plate = plan_cooling("air", nodes=4), plan_cooling(nodes=4)
+    assert air.heat_kw == pytest.approx(4 * 7.92)
+    assert air.capacity_kw == pytest.approx(4 * 7.92 * 1.4)
+    assert plate.heat_kw == pytest.approx(4 * 7.2), "no fans"
+    assert plan_cooling("air", capacity_share=1).capacity_kw == pytest.approx(7.92)
+    assert "10 % for fans" in air.notes[-1]
+    assert "fans" not in plate.notes[-1]
+
+
+def test_slower_fans_are_much_quieter_than_fewer() -> None:
+    """The fifth power of the speed, the first of the number; C5's 30 dB are a thousandth of the sound."""
+    assert plan_noise().level_db == 82
+    assert plan_noise(speed_share=0.1).level_db == pytest.approx(32)
+    assert plan_noise(number_share=0.1).level_db == pytest.approx(72)
+    assert plan_noise(speed_share=0.5, number_share=0.5).less_db == pytest.approx(60 * math.log10(2))
+    asked = plan_noise(target_db=52)
+    assert asked.met is False
+    assert asked.number_alone_share == pytest.approx(1e-3)
+    assert asked.speed_alone_share == pytest.approx(10**-0.6)
+    assert plan_noise(speed_share=0.25, target_db=52).met
+    assert not plan_noise(speed_share=0.26, target_db=52).met
+    with pytest.raises(BadInput, match="no fan law reaches there") as refused:
+        plan_noise(target_db=0)
+    assert refused.value.remedy == "Give 17 to 97, or another `full_db`."
+    for level_db in (17, 97):
+        plan_noise(target_db=level_db)
 
 
 def test_a_tank_lasts_by_what_it_holds() -> None:
@@ -109,6 +141,10 @@ def test_no_save_is_due_before_the_last_is_written() -> None:
         (lambda: plan_cooling(power_w=0), "power_w"),
         (lambda: plan_cooling(coolant="water"), "pg25"),
         (lambda: plan_cooling(flow_l_per_min=9), "flow_l_per_min"),
+        (lambda: plan_cooling(nodes=0), "nodes"),
+        (lambda: plan_cooling(capacity_share=0.9), "capacity_share"),
+        (lambda: plan_noise(speed_share=0), "speed_share"),
+        (lambda: plan_noise(number_share=0), "number_share"),
         (lambda: plan_faults("mars"), "llama3"),
         (lambda: plan_faults(days=0), "days"),
         (lambda: plan_faults(age_years=-1), "age_years"),
@@ -124,7 +160,7 @@ def test_nonsense_is_refused_in_one_sentence(ask: Any, says: str) -> None:
 
 def test_asking_compiles_nothing() -> None:
     """The command line answers at once: numba, matplotlib, psychrolib and CoolProp stay out."""
-    rooms = "site, site_file, site_picture, cooling, faults, checkpoints"
+    rooms = "site, site_file, site_picture, cooling, faults, checkpoints, noise"
     code = f"from starverse.planning import {rooms}; import sys; print(*sorted(sys.modules))"
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     loaded = {name.partition(".")[0] for name in said.stdout.split()}

@@ -15,6 +15,7 @@ from starverse.physics.cooling.weather import XIAMEN, synthetic_year
 from starverse.planning.checkpoints import plan_checkpoint
 from starverse.planning.cooling import plan_cooling
 from starverse.planning.faults import plan_faults
+from starverse.planning.noise import plan_noise
 from starverse.planning.site import plan_site
 from starverse.planning.site_file import Site
 
@@ -30,7 +31,8 @@ from starverse.planning.site_file import Site
         *((plan_cooling, name) for name in ("die_k_per_w", "loop_pa", "pump_efficiency", "area_m2")),
         *((plan_cooling, name) for name in ("air_flow_share",)),
         *((plan_cooling, name) for name in ("air_share", "sink_j_per_k", "approach_k", "pump_speed_share")),
-        *((plan_cooling, name) for name in ("loop_l_per_kw", "tank_l_per_kw")),
+        *((plan_cooling, name) for name in ("loop_l_per_kw", "tank_l_per_kw", "capacity_share")),
+        *((plan_noise, name) for name in ("full_db", "speed_share", "number_share", "target_db")),
     ],
 )
 def test_no_absurd_number_is_answered(ask: Any, name: str, value: str) -> None:
@@ -74,6 +76,12 @@ def test_the_walk_finds_the_numbers() -> None:
         ("train", "--tokens"),
         ("train", "--batch"),
         ("cooling", "--power-w"),
+        ("cooling", "--nodes"),
+        ("cooling", "--capacity-share"),
+        ("noise", "--full-db"),
+        ("noise", "--speed-share"),
+        ("noise", "--number-share"),
+        ("noise", "--target-db"),
         ("checkpoint", "--cards"),
     }
 

@@ -1,12 +1,14 @@
 """Booking cards as a tenant does: had, or answered with what could be; seen by its own only."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.service.place import ECHO, Place
 
 from starverse.model.errors import BadInput, Conflict, NotAllowed, NotFound, Refused
+from starverse.model.requests import SetPrice
 from starverse.model.units import DAY_MS, HOUR_MS, MINUTE_MS
 from starverse.service import jobs, reservations, submitting
 from starverse.service.access import Actor
@@ -112,6 +114,20 @@ def test_cards_are_promised_to_those_only_who_can_pay_for_them(place: Place, ann
         reserve(place, ann, _five_minutes(place))
     with pytest.raises(Refused, match="The wallet holds"):
         reserve(place, place.person("cyd"), ask_of(place, 4 * HOUR_MS))
+
+
+def test_a_tenant_books_a_thousand_cards_for_a_year(tmp_path: Path) -> None:
+    """Row U4 of the claims, at its price."""
+    place = Place(tmp_path, cards=1_000)
+    try:
+        place.tell(SetPrice("cpu", 1_850_000, 0))
+        eve = place.person("eve", yuan=16_206_000)
+        ask = ask_of(place, DAY_MS, cards=1_000)
+        made = reserve(place, eve, replace(ask, to_ms=ask.from_ms + 365 * DAY_MS))
+        assert (made.cards, made.to_ms - made.from_ms, made.missing) == (1_000, 365 * DAY_MS, 0)
+        assert listed(place, eve) == [made.reservation]
+    finally:
+        place.close()
 
 
 def _five_minutes(place: Place) -> ReservationAsk:

@@ -15,6 +15,7 @@ from starverse.physics.cooling.weather import XIAMEN, Weather, read_epw, synthet
 from starverse.planning.checkpoints import plan_checkpoint
 from starverse.planning.cooling import card_w, plan_cooling
 from starverse.planning.faults import plan_faults
+from starverse.planning.noise import plan_noise
 from starverse.planning.power import plan_power
 from starverse.planning.published import YEARS, plan_published
 from starverse.planning.site import plan_site, site_year
@@ -90,6 +91,13 @@ def cooling(kind: str, card: str | None, load: float | None, given: dict[str, An
     elif load is not None:
         raise BadInput("--load is a share of a known card's power.", "Name it with --card.")
     show_answer(plan_cooling(kind, **asked), json=json)
+
+
+def noise(
+    full_db: float, speed_share: float, number_share: float, target_db: float | None, *, json: bool
+) -> None:
+    """Print how loud fans are."""
+    show_answer(plan_noise(full_db, speed_share, number_share, target_db), json=json)
 
 
 def slope(power: Path, temperature: Path, *, json: bool) -> None:

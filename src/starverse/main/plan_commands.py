@@ -13,7 +13,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 def build() -> App:
     """The commands of `starverse plan`."""
     app = App(name="plan", help="What a cluster would do and cost, by models with their sources.")
-    for command in (collective, train, faults, checkpoint, power, cooling, slope, site):
+    for command in (collective, train, faults, checkpoint, power, cooling, noise, slope, site):
         app.command()(command)
     return app
 
@@ -130,13 +130,36 @@ def cooling(
     air_flow_share: Annotated[
         float | None, typer.Option(help="Of the reference flow of air.", show_default="1")
     ] = None,
+    nodes: Annotated[
+        int | None, typer.Option(help="Of 8 such cards, to be cooled together.", min=1, show_default="1")
+    ] = None,
+    capacity_share: Annotated[
+        float | None,
+        typer.Option(help="Cooling installed, as a multiple of the nodes' heat.", show_default="1.4"),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """How hot a card gets, what its pump takes, and how long it lasts without flow."""
+    """How hot a card gets, what its pump takes, how long it lasts without flow, what nodes of it need."""
     given = {name: value for name, value in locals().items() if name not in {"kind", "card", "load", "json"}}
     from starverse.main import plan
 
     plan.cooling(kind, card, load, given, json=json)
+
+
+def noise(
+    full_db: Annotated[float, typer.Option(help="Of all fans at full speed, dB.")] = 82.0,
+    speed_share: Annotated[float, typer.Option(help="Of full speed, at which they run.")] = 1.0,
+    number_share: Annotated[float, typer.Option(help="Of the fans, those that run.")] = 1.0,
+    target_db: Annotated[
+        float | None,
+        typer.Option(help="Say what this level takes, by speed or number alone.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """How loud a hall's fans are when they run slower, or fewer of them do."""
+    from starverse.main import plan
+
+    plan.noise(full_db, speed_share, number_share, target_db, json=json)
 
 
 def slope(

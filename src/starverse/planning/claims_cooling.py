@@ -1,7 +1,6 @@
 """Claims C1 to C6: heat and life of cards, and what cooling draws, sounds like and saves."""
 
 from functools import lru_cache
-from math import log10
 
 from starverse.physics.cooling.fluids import fluid_named
 from starverse.physics.cooling.weather import XIAMEN, synthetic_year
@@ -12,10 +11,10 @@ from starverse.physics.faults.hazard import (
     thermal_share,
     thermal_share_for,
 )
-from starverse.physics.power.card import NodePower, node_power_w
 from starverse.planning.claim import Claim, judged, near, percent
-from starverse.planning.cooling import plan_cooling
+from starverse.planning.cooling import CAPACITY_SHARE, plan_cooling
 from starverse.planning.faults import plan_faults
+from starverse.planning.noise import FULL_DB, plan_noise
 from starverse.planning.site import SiteAnswer, plan_site
 from starverse.planning.site_file import Cards, Cooling, Electrical, Money, Plant, PowerChain, Site
 
@@ -26,12 +25,7 @@ SILICON_EV = 0.7
 """JEDEC JEP122's usual activation energy for silicon."""
 AIR_K_PER_W = (0.07, 0.091)
 """Heat sinks in air: assumed below; the upper end is measured, Acme's A100 cards."""
-RESERVE_SHARE = 1.4
-"""Capacity of air-conditioning over its heat: one unit of reserve, assumed."""
 RACK_NODES = 4
-FANS_DB_PER_DECADE = 50.0
-"""A fan's sound power grows with the fifth power of its speed: fan laws, ASHRAE Handbook, HVAC Systems and
-Equipment, ch. 21."""
 SURVEY_PUE = 1.58
 """The mean of surveyed sites in 2023: Uptime Institute, Global Data Center Survey."""
 TRAINING_CARD_YUAN = 250_000.0
@@ -90,23 +84,22 @@ def c1(claimed: float = 4.0, activation_ev: float = SILICON_EV) -> Claim:
 def c2(claimed: float = 45.0, nodes: int = RACK_NODES) -> Claim:
     """The air-conditioning that a rack needs."""
     cards = Cards()
-    node = NodePower(cards.per_node, cards.node_w, fan_share=cards.fan_share)
-    node_kw = float(node_power_w(node, cards.per_node * CARD_W)) / 1e3
-    computed = nodes * node_kw * RESERVE_SHARE
+    found = plan_cooling("air", CARD_W, nodes=nodes)
+    computed, node_kw = found.capacity_kw, found.heat_kw / nodes
     drawn = reference_site("air", "ac").ppue_cooling - 1
     return Claim(
         "C2",
-        f"kW of cooling capacity for {nodes} nodes of {cards.per_node} cards, {RESERVE_SHARE:g} times the "
+        f"kW of cooling capacity for {nodes} nodes of {cards.per_node} cards, {CAPACITY_SHARE:g} times the "
         "heat",
         claimed,
         computed,
         "kW",
         judged(near(claimed, computed)),
-        f"8 kW is a node ({node_kw:.1f} kW with fans), no rack: for one node {node_kw * RESERVE_SHARE:.0f} "
+        f"8 kW is a node ({node_kw:.1f} kW with fans), no rack: for one node {node_kw * CAPACITY_SHARE:.0f} "
         f"kW suffice. As electricity, air-conditioning of 8 kW draws {8 * drawn:.1f} kW (cooling pPUE "
         f"{1 + drawn:.2f}); {claimed:g} kW would be a PUE of {1 + claimed / 8:.1f}.",
         "node: 8 × 700 W and 1.6 kW beside, 10 % fans; reserve: assumed",
-        "",
+        f"starverse plan cooling --kind air --nodes {nodes}",
     )
 
 
@@ -176,28 +169,27 @@ def c4(claimed: float = 63.0, below_k: float = 20.0, gain_share: float = 0.30) -
     )
 
 
-def c5(claimed: float = 52.0, before_db: float = 82.0) -> Claim:
+def c5(claimed: float = 52.0, before_db: float = FULL_DB) -> Claim:
     """The noise of a hall whose fans have little left to do."""
-    plant = Plant()
-    slower = before_db + FANS_DB_PER_DECADE * log10(plant.air_share)
-    fewer = before_db + 10 * log10(plant.air_share)
-    speed = 10 ** ((claimed - before_db) / FANS_DB_PER_DECADE)
-    left = 10 ** ((claimed - before_db) / 10)
+    air = Plant().air_share
+    slower = plan_noise(before_db, air, target_db=claimed)
+    fewer = plan_noise(before_db, number_share=air)
+    speed, left = slower.speed_alone_share, slower.number_alone_share
+    assert speed is not None
+    assert left is not None
     return Claim(
         "C5",
-        f"dB of the same fans slowed down to the {percent(plant.air_share)} of the air that rear doors "
-        "still need",
+        f"dB of the same fans slowed down to the {percent(air)} of the air that rear doors still need",
         claimed,
-        slower,
+        slower.level_db,
         "dB",
-        judged(slower <= claimed),
+        judged(slower.level_db <= claimed),
         f"{before_db - claimed:g} dB less is fans at {percent(speed)} of their speed, or "
-        f"{percent(left, 2)} of their number. Where {percent(plant.air_share)} of the fans run on at full "
-        f"speed, {fewer:.0f} dB remain, and {percent(left, 1)} of them at full speed break the claim. Only "
-        "fans are modelled: pumps and transformers, and the sound of the room, are not yet.",
-        "fan laws: ASHRAE Handbook, HVAC Systems and Equipment, ch. 21 (50 log10 of speed, 10 log10 of "
-        "number)",
-        "",
+        f"{percent(left, 2)} of their number. Where {percent(air)} of the fans run on at full "
+        f"speed, {fewer.level_db:.0f} dB remain, and {percent(left, 1)} of them at full speed break the "
+        "claim. Only fans are modelled: pumps and transformers, and the sound of the room, are not yet.",
+        slower.source,
+        f"starverse plan noise --speed-share {air:g} --target-db {claimed:g}",
     )
 
 

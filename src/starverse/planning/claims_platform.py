@@ -29,7 +29,8 @@ def scheduler_claims() -> list[Claim]:
             "S2",
             "elastic jobs: a gang of MIN to MAX cards",
             "shown",
-            "MIN:MAX, or a part of one card; 1000 cards where the cluster has them.",
+            "MIN:MAX, or a part of one card; 1000 cards where the cluster has them. Jobs grow into idle "
+            "cards, and give them up before a run of equal right has to wait.",
             "starverse submit --cards 1:8 -- train.py",
         ),
         _feature(
@@ -53,7 +54,13 @@ def platform_claims() -> list[Claim]:
             "The credit of ¥10 arrives with `starverse register`; the grant of 48 card-hours does not yet.",
             "starverse register you@example.org",
         ),
-        _feature("U2", "apply for 8 to 128 cards", "not yet", "No request for a quota yet.", ""),
+        _feature(
+            "U2",
+            "apply for 8 to 128 cards",
+            "not yet",
+            "The operator gives quotas (`starverse limits quota`); a tenant cannot ask for one yet.",
+            "",
+        ),
         _feature("U3", "images of apps and 200 models, one click", "not yet", "No catalogue yet.", ""),
         u4(),
         _feature("U5", "interactive instances beside jobs", "not yet", "Only jobs can be rented yet.", ""),
@@ -97,8 +104,9 @@ def u4(claimed: float = 1.85, below_share: float = 0.42, card: tuple[float, floa
         f"than it brings. An H100-class card ({TRAINING[1]:,.0f} yuan) costs {training:.2f}; at "
         f"{claimed:g} a card may cost {even:,.0f} yuan. Assumed {percent(Money().interest_share)} interest, "
         f"{years:g} years (annuity {annuity_share(Money().interest_share, years):.3f}), "
-        f"{Money().energy_yuan_per_kwh:g} yuan/kWh. A year of 1000 cards is booked in `starverse solve "
-        "tests/cases/f04-a-year-of-cards.toml`; for tenants: not yet.",
+        f"{Money().energy_yuan_per_kwh:g} yuan/kWh. Tenants book 1000 cards for a year with `starverse "
+        "reserve --cards 1000 --from 1d --for 365d`, at the price of any card-hour, where the cluster has "
+        "them and the wallet holds what they cost; a price of their own for booked cards: not yet.",
         "TCO by annuity over the hours sold; card prices: assumed from the market of 2026",
         f"starverse plan site --set cards.power_w={card[0]:g} --set money.card_yuan={card[1]:g} "
         f"--set money.sold_share={RESERVED_SHARE:g}",

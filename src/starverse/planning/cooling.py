@@ -1,6 +1,7 @@
-"""How hot a card gets with a coolant, what its pump takes, and how long it lasts without flow."""
+"""How hot a card gets with a coolant, what it takes, how long it lasts without flow, and what nodes need."""
 
 import inspect
+from typing import Any
 
 from msgspec import Struct
 
@@ -20,8 +21,13 @@ from starverse.physics.cooling.fluids import Fluid, dielectric_named, fluid_name
 from starverse.physics.cooling.immersion import stored_j, warmest_c
 from starverse.physics.cooling.loop import Pump, affinity
 from starverse.physics.cooling.step import seconds_until
+from starverse.physics.power.card import NodePower, node_power_w
+from starverse.planning.site_file import Cards
 
-EQUATION = "T = Tin + P (R1 + R2) / (1 - a P (R1 + R2)); pump V Δp / η, V ~ n, P ~ n³"
+EQUATION = (
+    "T = Tin + P (R1 + R2) / (1 - a P (R1 + R2)); pump V Δp / η, V ~ n, P ~ n³; "
+    "capacity = share × nodes × (cards' P + what is beside) × (1 + fans)"
+)
 SOURCES = {
     "air": "0.073 K/W at the reference flow (83 °C for 700 W at 32 °C, the article's claim), sink ~ V^-0.65",
     "cold-plate": "OCP OAI System Liquid Cooling Guidelines (2023), figure 7, PG25; fitted R∞ + A V^-n",
@@ -30,6 +36,9 @@ SOURCES = {
 }
 AIR_K_PER_W = 0.073
 """Die to air at the reference flow."""
+
+CAPACITY_SHARE = 1.4
+"""Cooling that is installed, over its heat: one unit of reserve, assumed."""
 
 DEFAULT_COOLANT = {
     "air": "air",
@@ -42,6 +51,30 @@ CARDS_W: dict[str, float] = {"a100": 400, "h100": 700, "h200": 700, "b200": 1_00
 """Full power by the makers' data sheets (SXM cards; the RTX 4090 as a graphics card)."""
 IDLE_SHARE = 80 / 700
 """Of full power, without load: assumed."""
+
+NODE = Cards()
+"""A node of the reference cluster: its cards, and what it takes beside them."""
+
+_RANGES: dict[str, tuple[float, float]] = {
+    "power_w": (0, 1e5),
+    "inlet_c": (-50, 150),
+    "flow_l_per_min": (0, 1_000),
+    "limit_c": (0, 1_000),
+    "die_k_per_w": (1e-4, 1),
+    "loop_pa": (0, 1e7),
+    "pump_efficiency": (0.01, 1),
+    "pump_speed_share": (0.01, 1),
+    "area_m2": (1e-3, 100),
+    "air_flow_share": (0.01, 10),
+    "air_share": (0, 0.9),
+    "sink_j_per_k": (1, 1e5),
+    "approach_k": (0, 30),
+    "loop_l_per_kw": (0.01, 1_000),
+    "tank_l_per_kw": (0.01, 1_000),
+    "nodes": (1, 1e6),
+    "capacity_share": (1, 100),
+}
+"""What each number may be."""
 
 _ONLY = {
     "flow_l_per_min": ("cold-plate",),
@@ -64,7 +97,8 @@ class CoolingAnswer(Struct, frozen=True):
 
     `k_per_w` is die to coolant, `sink_k_per_w` its outer part (OCP's table for a cold plate).
     `seconds_to_limit` is without flow: for a cold plate or air by the card's own heat capacity, for a tank by
-    the liquid's. `delay_s` is how late a change of the coolant's temperature comes around the loop.
+    the liquid's. `heat_kw` is of the nodes, `capacity_kw` what is to be
+    installed for it. `delay_s` is how late a change of the coolant's temperature comes around the loop.
     """
 
     kind: str
@@ -86,6 +120,9 @@ class CoolingAnswer(Struct, frozen=True):
     to_rear_door_w: float
     seconds_to_limit: float | None
     limit_c: float
+    nodes: int
+    heat_kw: float
+    capacity_kw: float
     notes: tuple[str, ...]
 
 
@@ -124,32 +161,25 @@ def plan_cooling(
     loop_l_per_kw: float = 1.0,
     tank_l_per_kw: float = 10.0,
     pump_speed_share: float = 1.0,
+    nodes: int = 1,
+    capacity_share: float = CAPACITY_SHARE,
 ) -> CoolingAnswer:
     """A card's steady temperature in °C under one of four kinds of cooling.
 
     `inlet_c` is the coolant's, or the air's, or the bath's; two-phase boils at its own. `area_m2` is the
     wetted area of an immersed card; a tenth of it boils. `air_share` of the heat goes past the plate to rear
     doors. A CDU's water is `approach_k` colder than what it cools. At `pump_speed_share` the flow is that
-    share of `flow_l_per_min`. Raises BadInput for an unknown kind, a coolant that doesn't go with it, what is
-    not of that kind, and anything outside the tables.
+    share of `flow_l_per_min`. So many `nodes` of such cards, as the reference cluster has them, want
+    `capacity_share` times their heat of cooling. Raises BadInput for an unknown kind, a coolant that doesn't
+    go with it, what is not of that kind, and anything outside the tables.
     """
-    given = dict(locals())
+    given: dict[str, Any] = dict(locals())
     if kind not in KINDS:
         raise BadInput(f"There is no cooling '{kind}'.", f"There is {', '.join(KINDS)}.")
     if power_w <= 0:
         raise BadInput(f"A card of {power_w:g} W needs no cooling.", "Give `power_w` above zero.")
-    bounded(0, 1e5, power_w=power_w)
-    bounded(-50, 150, inlet_c=inlet_c)
-    bounded(0, 1_000, flow_l_per_min=flow_l_per_min, limit_c=limit_c)
-    bounded(1e-4, 1, die_k_per_w=die_k_per_w)
-    bounded(0, 1e7, loop_pa=loop_pa)
-    bounded(0.01, 1, pump_efficiency=pump_efficiency, pump_speed_share=pump_speed_share)
-    bounded(1e-3, 100, area_m2=area_m2)
-    bounded(0.01, 10, air_flow_share=air_flow_share)
-    bounded(0, 0.9, air_share=air_share)
-    bounded(1, 1e5, sink_j_per_k=sink_j_per_k)
-    bounded(0, 30, approach_k=approach_k)
-    bounded(0.01, 1_000, loop_l_per_kw=loop_l_per_kw, tank_l_per_kw=tank_l_per_kw)
+    for name, (low, high) in _RANGES.items():
+        bounded(low, high, **{name: given[name]})
     _check_applies(kind, given)
     coolant = coolant or DEFAULT_COOLANT[kind]
     carried_w = power_w * (1 - air_share)
@@ -184,6 +214,7 @@ def plan_cooling(
     if fluid is not None and die_c < limit_c:
         seconds, until = _bath_seconds(fluid, tank_l_per_kw, inlet_c, limit_c - die_c)
         notes = (*notes, until)
+    heat_kw = nodes_kw(kind, power_w, nodes)
     by_cdu = kind in {"cold-plate", "single-phase"}
     return CoolingAnswer(
         kind=kind,
@@ -204,8 +235,22 @@ def plan_cooling(
         to_rear_door_w=power_w - carried_w,
         seconds_to_limit=seconds,
         limit_c=limit_c,
-        notes=notes,
+        nodes=nodes,
+        heat_kw=heat_kw,
+        capacity_kw=capacity_share * heat_kw,
+        notes=(*notes, _node_said(kind)),
     )
+
+
+def nodes_kw(kind: str, power_w: float, nodes: int) -> float:
+    """The heat of nodes as the reference cluster has them, in kW; fans only where cards are cooled by air."""
+    node = NodePower(NODE.per_node, NODE.node_w, fan_share=NODE.fan_share if kind == "air" else 0.0)
+    return nodes * float(node_power_w(node, NODE.per_node * power_w)) / 1e3
+
+
+def _node_said(kind: str) -> str:
+    fans = f", {100 * NODE.fan_share:g} % for fans" if kind == "air" else ""
+    return f"a node: {NODE.per_node} cards and {NODE.node_w / 1e3:g} kW beside{fans}; reserve: assumed"
 
 
 def _in_air(die_k_per_w: float, air_flow_share: float) -> tuple[float, tuple[str, ...]]:
