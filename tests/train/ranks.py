@@ -37,7 +37,7 @@ class Run:
     def records(self, kind: str | None = None) -> list[dict[str, Any]]:
         over = all(process.poll() is not None for process in self.processes)
         records, offset = contract.read_reports(self.report)
-        if over and self.report.exists():  # while a rank writes, the file may grow between reading and measuring
+        if over and self.report.exists():  # while a rank writes, the file may grow between the two looks
             assert offset == self.report.stat().st_size, "a line without its end"
         return [record for record in records if kind in (None, record["kind"])]
 
