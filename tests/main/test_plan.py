@@ -38,7 +38,7 @@ def test_the_whole_cluster_stops_fourteen_times_a_day(capsys: pytest.CaptureFixt
 
 def test_people_read_figures_with_their_source(capsys: pytest.CaptureFixture[str]) -> None:
     said = asked(capsys, "checkpoint", "--memory-survives", "0.5")
-    assert "daly interval s" in said
+    assert "daly interval  " in said
     assert "memory of a peer" in said
     assert "source: Young" in said
 
@@ -165,9 +165,16 @@ def test_a_table_that_is_no_distribution_is_refused(
 ) -> None:
     table = tmp_path / "power.csv"
     table.write_text("w,pct\n50,0\n60,x\n")
-    assert "line 3" in refused(capsys, "slope", str(table), str(table))
+    other = tmp_path / "temperature.csv"
+    other.write_text("c,pct\n30,0\n60,100\n")
+    assert "line 3" in refused(capsys, "slope", str(table), str(other))
     table.write_text("w,pct\n50,0\n60,50\n")
-    assert "does not reach" in refused(capsys, "slope", str(table), str(table))
+    assert "does not reach" in refused(capsys, "slope", str(table), str(other))
+    table.write_text("w,pct\n300,0\n600,100\n")
+    for wrong in ((table, table), (other, table)):
+        assert "the power" in refused(capsys, "slope", *map(str, wrong))
+    table.write_text("")
+    assert "is empty" in refused(capsys, "slope", str(table), str(other))
 
 
 def test_a_published_run_is_checked_by_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,17 +1,12 @@
-"""What `starverse plan` prints: an answer line by line, with its equation and source, or as JSON."""
+"""What `starverse plan` asks of the models, and of which files."""
 
-from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-from rich.console import Console
-from rich.table import Table
-
+from starverse.main.answer import show_answer
 from starverse.model.errors import BadInput
-from starverse.model.units import YUAN
-from starverse.money.tco import CardHour
 from starverse.physics.cooling.weather import XIAMEN, Weather, read_epw, synthetic_year
+from starverse.physics.fabric.measured import SWEEPS
 from starverse.planning.checkpoints import plan_checkpoint
 from starverse.planning.cooling import card_w, plan_cooling
 from starverse.planning.faults import plan_faults
@@ -22,11 +17,7 @@ from starverse.planning.site import plan_site, site_year
 from starverse.planning.site_file import parse_site
 from starverse.planning.site_hours import hours_csv
 from starverse.planning.slope import plan_slope
-
-_ABOUT = ("equation", "source", "boundary", "notes", "assumed")
-"""Printed below the figures, as sentences."""
-
-_MICRO_YUAN = "_micro_yuan"
+from starverse.planning.sweep import plan_sweep
 
 
 def site(
@@ -106,6 +97,13 @@ def slope(power: Path, temperature: Path, *, json: bool) -> None:
     show_answer(plan_slope(watts, celsius, (str(power), str(temperature))), json=json)
 
 
+def sweep(words: str, cards: int | None, megabytes: float | None, *, json: bool) -> None:
+    """Print the curve of a measured all-reduce."""
+    file = Path(words)
+    lines = None if words in SWEEPS else text_of(file).splitlines() if file.is_file() else None
+    show_answer(plan_sweep(words, lines, cards, megabytes), json=json)
+
+
 def faults(
     fleet: str,
     cards: int,
@@ -165,57 +163,3 @@ def text_of(file: Path, encoding: str = "utf-8") -> str:
         raise BadInput(f"{file} cannot be read: {wrong.strerror}.", "Name a file that is there.") from None
     except UnicodeDecodeError:
         raise BadInput(f"{file} is no text.", "Save it as UTF-8.") from None
-
-
-def show_answer(answer: msgspec.Struct | dict[str, Any], *, json: bool) -> None:
-    """Print an answer for people, or as JSON."""
-    if json:
-        print(msgspec.json.format(msgspec.json.encode(answer)).decode())
-        return
-    console = Console(highlight=False)
-    fields = msgspec.structs.asdict(answer) if isinstance(answer, msgspec.Struct) else answer
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(style="bold")
-    table.add_column(overflow="fold")
-    for name, value in fields.items():
-        if name not in _ABOUT:
-            table.add_row(_label(name), _said(name, value))
-    console.print(table)
-    for name in _ABOUT:
-        said = fields.get(name, "")
-        for text in said if isinstance(said, tuple) else (said,):
-            if text:
-                console.print(f"{name}: {text}", style="dim", markup=False)
-
-
-def _label(name: str) -> str:
-    return name.removesuffix(_MICRO_YUAN).replace("_", " ")
-
-
-def _said(name: str, value: Any) -> str:
-    """A value as a person reads it; parts of an answer stand one below the other."""
-    if value is None:
-        return "-"
-    if isinstance(value, CardHour):
-        money = (each for each in msgspec.structs.asdict(value).items() if each[0] != "definition")
-        return "\n".join(f"{_label(part)} {_said(part + _MICRO_YUAN, each)}" for part, each in money)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if is_dataclass(value) and not isinstance(value, type):
-        value = asdict(value)
-    if isinstance(value, msgspec.Struct | dict):
-        parts = (msgspec.structs.asdict(value) if isinstance(value, msgspec.Struct) else value).items()
-        return "\n".join(f"{_label(part)} {_said(part, each)}" for part, each in parts)
-    if isinstance(value, tuple):
-        split = ", " if all(isinstance(each, float | int) for each in value) else "\n"
-        return split.join(
-            " ".join(_said(*part) for part in msgspec.structs.asdict(each).items())
-            if isinstance(each, msgspec.Struct)
-            else _said(name, each)
-            for each in value
-        )
-    if name.endswith(_MICRO_YUAN):
-        return f"¥{value / YUAN:.4f}"
-    if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 1e6 else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)

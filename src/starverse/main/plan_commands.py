@@ -13,7 +13,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 def build() -> App:
     """The commands of `starverse plan`."""
     app = App(name="plan", help="What a cluster would do and cost, by models with their sources.")
-    for command in (collective, train, faults, checkpoint, power, cooling, noise, slope, site):
+    for command in (collective, train, faults, checkpoint, power, cooling, noise, slope, sweep, site):
         app.command()(command)
     return app
 
@@ -171,6 +171,26 @@ def slope(
     from starverse.main import plan
 
     plan.slope(power, temperature, json=json)
+
+
+def sweep(
+    words: Annotated[
+        str,
+        typer.Argument(
+            metavar="SWEEP",
+            help="h200-node, b200-node or b200-4-nodes, as published; else what all_reduce_perf printed.",
+        ),
+    ] = "b200-4-nodes",
+    cards: Annotated[int | None, typer.Option(help="That reduced, of a file.", show_default=False)] = None,
+    megabytes: Annotated[
+        float | None, typer.Option(help="Say how long so much takes, 10⁶ bytes.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The curve of a measured all-reduce: latency, bandwidth, and how well half its sizes tell the rest."""
+    from starverse.main import plan
+
+    plan.sweep(words, cards, megabytes, json=json)
 
 
 def faults(

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from starverse.main.plan import show_answer, text_of
+from starverse.main.answer import show_answer
+from starverse.main.plan import text_of
 from starverse.model import events as ev
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput

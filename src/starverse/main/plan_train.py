@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from starverse.main.plan import show_answer
+from starverse.main.answer import show_answer
 from starverse.main.plan_network import cluster_of
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput

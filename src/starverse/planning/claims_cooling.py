@@ -143,6 +143,8 @@ def c4(claimed: float = 63.0, below_k: float = 20.0, gain_share: float = 0.30) -
     bath = plan_cooling("single-phase", CARD_W, AIR_C)
     hot_bath = plan_cooling("single-phase", CARD_W, BOILS_C)
     boils_c = fluid_named("novec-649").boiling_c
+    supply_c = Plant().supply_c
+    site_c = plan_cooling("cold-plate", CARD_W, supply_c).die_c
     return Claim(
         "C4",
         f"°C of a {CARD_W:g} W card on a cold plate with {AIR_C:g} °C water-glycol at 1 L/min (not in a "
@@ -159,7 +161,8 @@ def c4(claimed: float = 63.0, below_k: float = 20.0, gain_share: float = 0.30) -
         f"as measured have {AIR_K_PER_W[1]:g} and would be {measured_c:.0f} °C. What boils at {BOILS_C:g} "
         f"°C (Novec 649: {boils_c} °C) is two-phase and holds the card at {boiling.die_c:.0f} °C; "
         f"single-phase oil at {AIR_C:g} °C gives {bath.die_c:.0f} °C, at {BOILS_C:g} °C "
-        f"{hot_bath.die_c:.0f} °C: {claimed:g} °C and {BOILS_C:g} °C exclude each other. "
+        f"{hot_bath.die_c:.0f} °C: {claimed:g} °C and {BOILS_C:g} °C exclude each other. The site of C3 and "
+        f"C6 supplies {supply_c:g} °C, to be without chillers: there the plate holds {site_c:.0f} °C. "
         f"+{percent(gain_share)} of life holds where heat at {SILICON_EV:g} eV drives {percent(needed)} of "
         "the hazard (competing risks), as C1's ×4 then does for that part; published stops have "
         f"{percent(least)} to {percent(most)} by how unexplained ones are counted. With one activation "
@@ -179,7 +182,8 @@ def c5(claimed: float = 52.0, before_db: float = FULL_DB) -> Claim:
     assert left is not None
     return Claim(
         "C5",
-        f"dB of the same fans slowed down to the {percent(air)} of the air that rear doors still need",
+        f"dB, at most, of the same fans slowed down to the {percent(air)} of the air that rear doors still "
+        "need",
         claimed,
         slower.level_db,
         "dB",

@@ -92,7 +92,7 @@ def u4(claimed: float = 1.85, below_share: float = 0.42, card: tuple[float, floa
     years = Money().life_years
     return Claim(
         "U4",
-        f"yuan that a sold card-hour costs, 4090-class card ({card[1]:,.0f} yuan, {card[0]:g} W), "
+        f"yuan that a sold card-hour costs, at most; 4090-class card ({card[1]:,.0f} yuan, {card[0]:g} W), "
         "reserved, so that every hour is sold",
         claimed,
         computed,

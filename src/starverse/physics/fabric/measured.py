@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest
 from starverse.physics.fabric.network import Floats
 
 KIB = 1024
@@ -20,6 +21,9 @@ _FROM_32_KIB = {
 }  # fmt: skip
 """Cards, and bus bandwidth in GB/s at 32 KiB and each power of two up to 16 GiB: nccl-tests all-reduces of
 stas00/ml-engineering, network/README.md at 744d01e (2026); the last over 8 × 400 Gbit/s EFA a node."""
+
+SWEEPS = {name: cards for name, (cards, _) in _FROM_32_KIB.items()}
+"""The cards of each sweep."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class Curve:
 def sweep(name: str) -> tuple[Floats, Floats]:
     """The bytes (sizes,) and seconds (sizes,) of a measured sweep, from 128 KiB up."""
     if name not in _FROM_32_KIB:
-        raise BadInput(f"There is no sweep '{name}'.", f"Say {', '.join(_FROM_32_KIB)}.")
+        raise BadInput(f"There is no sweep '{name}'.", nearest(name, _FROM_32_KIB))
     cards, bus_gb_per_s = _FROM_32_KIB[name]
     bytes_ = 32.0 * KIB * np.exp2(np.arange(len(bus_gb_per_s), dtype=np.float64))
     seconds = 2 * (cards - 1) / cards * bytes_ / (np.array(bus_gb_per_s) * 1e9)
