@@ -133,8 +133,8 @@ def _parts(fields: dict[str, Any]) -> Table:
 
 def _rows(rows: tuple[msgspec.Struct, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for label in _labels(_fields(rows[0])):
-        table.add_column(label)
+    for place, label in enumerate(_labels(_fields(rows[0]))):
+        table.add_column(label, no_wrap=not place)  # a name stays whole where headers can fold
     for row in rows:
         table.add_row(*(_said(*part) for part in _fields(row).items()))
     return table
