@@ -135,6 +135,32 @@ def test_no_save_is_due_before_the_last_is_written() -> None:
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"cards": 300_000},
+        {"cards": 1_000_000},
+        {"volume_bytes_per_s": 5e9},
+        {"stall_s": 60, "stops_per_hour": 30},
+    ],
+)
+def test_one_answer_has_one_ettr(asked: dict[str, float]) -> None:
+    """With one level, ETTR and goodput are of one model: 0.372 and 0.190 once stood side by side."""
+    found = plan_checkpoint(**asked)  # type: ignore[arg-type]
+    assert found.ettr == pytest.approx(found.goodput_one_level, rel=0.05)
+    save_s = found.state_bytes / asked.get("volume_bytes_per_s", 2e12)
+    assert min(found.daly_interval_s, found.young_interval_s, found.levels[0].interval_s) >= save_s
+
+
+def test_a_job_that_gets_nowhere_is_refused_with_what_would_help() -> None:
+    with pytest.raises(
+        BadInput, match=r"stops every 0\.036 s, with saves of 2\.83 s and restarts of 300 s"
+    ) as no:
+        plan_checkpoint(stops_per_hour=1e5)
+    assert "`restart_s`" in no.value.remedy
+
+
+@pytest.mark.parametrize(
     ("ask", "says"),
     [
         (lambda: plan_cooling("peltier"), "cold-plate"),

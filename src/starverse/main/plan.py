@@ -121,28 +121,10 @@ def faults(
     show_answer(plan_faults(fleet, cards, days, temperature_c, age_years, shared, than_c), json=json)
 
 
-def checkpoint(
-    parameters: float,
-    cards: int,
-    volume_bytes_per_s: float,
-    memory_survives: float,
-    stops_per_hour: float | None,
-    stall_s: float | None,
-    *,
-    asynchronous: bool,
-    json: bool,
-) -> None:
-    """Print how often to save."""
-    answer = plan_checkpoint(
-        parameters,
-        cards,
-        volume_bytes_per_s=volume_bytes_per_s,
-        memory_survives=memory_survives,
-        stops_per_hour=stops_per_hour,
-        asynchronous=asynchronous,
-        stall_s=stall_s,
-    )
-    show_answer(answer, json=json)
+def checkpoint(given: dict[str, Any], *, json: bool) -> None:
+    """Print how often to save; of `given`, what is None was not asked."""
+    asked = {name: value for name, value in given.items() if value is not None}
+    show_answer(plan_checkpoint(**asked), json=json)
 
 
 def _form(plot: Path) -> Literal["png", "svg"]:

@@ -209,16 +209,16 @@ def checkpoint(
         float | None,
         typer.Option(help="How long a save stalls, s.", show_default="by the state's size"),
     ] = None,
+    restart_s: Annotated[float, typer.Option(help="From a stop to the first new step, s.")] = 300.0,
+    least_interval_s: Annotated[float, typer.Option(help="Save no more often; such as a step, s.")] = 10.0,
     asynchronous: Annotated[bool, typer.Option(help="Train on while the copy in memory is written.")] = True,
     json: Json = False,
 ) -> None:
     """How often to save, where, and what is left of the time for training."""
+    given = {name: value for name, value in locals().items() if name != "json"}
     from starverse.main import plan
 
-    plan.checkpoint(
-        parameters, cards, volume_bytes_per_s, memory_survives, stops_per_hour, stall_s,
-        asynchronous=asynchronous, json=json,
-    )  # fmt: skip
+    plan.checkpoint(given, json=json)
 
 
 Cluster = Annotated[
