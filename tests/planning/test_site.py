@@ -181,3 +181,25 @@ def test_vapour_that_nothing_condenses_is_refused(year: Weather) -> None:
         site_year(Site(plant=hot), year)
     with pytest.raises(BadInput, match=r"boils at 49\.05"):
         site_year(Site(plant=Plant(kind="two-phase", supply_c=45)), year)
+
+
+@pytest.mark.parametrize("warmer_k", [15, 25, 40])
+def test_an_air_hall_in_a_heat_it_does_not_know_is_refused(year: Weather, warmer_k: float) -> None:
+    hot = msgspec.structs.replace(year, dry_bulb_c=year.dry_bulb_c + warmer_k)
+    air = Site(plant=Plant(kind="air"), electrical=Electrical(chain="ac"))
+    with pytest.raises(BadInput, match=r"in 8-23 hour 15, and the units' tables go from -10 to 46 °C") as no:
+        plan_site(air, hot)
+    assert "another kind of cooling" in no.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [("cold-plate", "pg25 goes from 5 to 75"), ("single-phase", "silicone-oil goes from 25 to 65")],
+)
+def test_a_liquid_is_not_asked_beyond_its_table(year: Weather, kind: Any, says: str) -> None:
+    """Without a chiller the supply warms with the weather, once up to 97 °C in a tank."""
+    hot = msgspec.structs.replace(year, dry_bulb_c=year.dry_bulb_c + 25, wet_bulb_c=year.wet_bulb_c + 25)
+    bare = Site(plant=Plant(kind=kind, chiller=False, rejection="dry"))
+    assert site_year(bare, year).supply_c.max() > 40
+    with pytest.raises(BadInput, match=f"in 8-23 hour 15, and the table of {says} °C"):
+        site_year(bare, hot)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from starverse.model.bounds import bounded
@@ -20,13 +20,13 @@ from starverse.money.tco import (
     energy_bill,
 )
 from starverse.physics.cooling.chiller import carnot_chiller
-from starverse.physics.cooling.crac import ECONOPHASE_HALL, AirHall, AirServers, CracUnit, hall_power
-from starverse.physics.cooling.fluids import Fluid, dielectric_named
-from starverse.physics.cooling.immersion import Tanks, boiling_state, condenser, tank_state, tanks
+from starverse.physics.cooling.crac import ECONOPHASE_HALL, AirHall, AirServers, hall_power
+from starverse.physics.cooling.fluids import Fluid, dielectric_named, fluid_named
+from starverse.physics.cooling.immersion import Tanks, boiling_state, condenser, tank_state, tanks, warmest_c
 from starverse.physics.cooling.loop import Resistance
 from starverse.physics.cooling.plant import LiquidPlant, PumpDuty, plant_power
 from starverse.physics.cooling.rejection import DryCooler, Tower
-from starverse.physics.cooling.weather import Weather
+from starverse.physics.cooling.weather import Weather, check_hours
 from starverse.physics.indices import Energy, Indices, indices
 from starverse.physics.power.chain import (
     AC_CHAIN,
@@ -252,13 +252,11 @@ def _by_air(it: Floats, fans: Floats, beside: Floats, weather: Weather) -> _Cool
     )
     like = ECONOPHASE_HALL.unit
     scale = 1.3 * (peak + float(beside.max())) / like.capacity_w
-    unit = CracUnit(
+    unit = structs.replace(
+        like,
         capacity_w=like.capacity_w * scale,
-        cop=like.cop,
         air_m3_per_s=servers.air_m3_per_s * 1.25,
         fan_w=servers.air_m3_per_s * 1.25 * like.fan_w / like.air_m3_per_s,
-        capacity_by_air=like.capacity_by_air,
-        power_by_air=like.power_by_air,
     )
     took = hall_power(AirHall(servers, unit), it / peak, weather.dry_bulb_c)
     none = np.zeros_like(it)
@@ -267,6 +265,8 @@ def _by_air(it: Floats, fans: Floats, beside: Floats, weather: Weather) -> _Cool
 
 def _by_liquid(plant: Plant, heat: Floats, weather: Weather) -> _Cooled:
     took = plant_power(liquid_plant(plant, float(heat.max())), heat, weather.dry_bulb_c, weather.wet_bulb_c)
+    if plant.kind == "cold-plate":
+        _check_table(fluid_named("pg25"), took.supply_c + plant.range_k)
     pump: Floats = np.sum(list(took.pump_w.values()), axis=0)
     return pump, took.fan_w + took.air_fan_w, took.chiller_w, took.water_kg_per_s, took.supply_c
 
@@ -278,7 +278,9 @@ def _tank_c(plant: Plant, heat: Floats, supply: Floats) -> Floats | None:
     if plant.kind in {"air", "cold-plate"} or not peak:
         return None
     if plant.kind == "single-phase":
-        return tank_state(_tanks(plant, peak), heat, supply - plant.approach_k).tank_out_c
+        out_c = tank_state(_tanks(plant, peak), heat, supply - plant.approach_k).tank_out_c
+        _check_table(tank_fluid(plant), out_c)
+        return out_c
     boiling = tank_fluid(plant)
     most = boiling_state(condenser(boiling, peak, plant.supply_c, plant.range_k), heat).water_most_c
     if (supply > most + 1e-6).any():
@@ -288,6 +290,14 @@ def _tank_c(plant: Plant, heat: Floats, supply: Floats) -> Floats | None:
         )
     assert boiling.boiling_c is not None
     return np.full_like(heat, boiling.boiling_c)
+
+
+def _check_table(fluid: Fluid, returned_c: Floats) -> None:
+    """Raises BadInput where a liquid leaves what it cools outside its table."""
+    low, high = fluid.rows[0][0], warmest_c(fluid)
+    known = f"the table of {fluid.name} goes from {low:g} to {high:g} °C"
+    remedy = "Set `plant.chiller`, take another `plant.rejection`, or lower `plant.supply_c`."
+    check_hours("the coolant returns at {:.1f} °C", returned_c, low, high, known, remedy)
 
 
 def _tanks(plant: Plant, heat_w: float) -> Tanks:

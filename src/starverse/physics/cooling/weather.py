@@ -35,6 +35,29 @@ def month_of_hour() -> NDArray[np.intp]:
     return np.repeat(np.arange(12), np.array(MONTH_DAYS) * 24)
 
 
+def hour_said(index: int) -> str:
+    """An hour of the year, 0 to 8759, as EPW files count them: month-day hour 1 to 24."""
+    day, hour = divmod(index, 24)
+    for month, days in enumerate(MONTH_DAYS, 1):
+        if day < days:
+            return f"{month}-{day + 1} hour {hour + 1}"
+        day -= days
+    raise BadInput(f"A typical year has no hour {index}.", f"Give 0 to {HOURS - 1}.")
+
+
+def check_hours(said: str, value: Floats, low: float, high: float, known: str, remedy: str) -> None:
+    """Raises BadInput with the value that is farthest outside `low` to `high`, and its hour if of a year.
+
+    `said` is the sentence's beginning with a place for the value, `known` its end, on what the range is of.
+    """
+    beyond = np.maximum(low - value, value - high)
+    if beyond.size and not beyond.max() <= 1e-9:
+        worst = int(beyond.argmax())
+        when = f" in {hour_said(worst)}" if beyond.shape == (HOURS,) else ""
+        what = said.format(float(value.flat[worst]))
+        raise BadInput(f"{what[0].upper()}{what[1:]}{when}, and {known}.", remedy)
+
+
 def read_epw(lines: Iterable[str], name: str = "the weather file") -> Weather:
     """Weather of an EPW file's lines (read them as latin-1): EnergyPlus Weather, as TMY3 and TMYx years come.
 
@@ -63,7 +86,7 @@ def read_epw(lines: Iterable[str], name: str = "the weather file") -> Weather:
             raise BadInput(f"{name}, line {number}: more than a year.", "Give one year of 8,760 hours.")
         if (month - 1, day - 1, ending - 1) != wanted:
             raise BadInput(
-                f"{name}, line {number}: {_hour(wanted)} is missing before {month}-{day} hour {ending}.",
+                f"{name}, line {number}: {hour_said(hour)} is missing before {month}-{day} hour {ending}.",
                 "Fill the gap, or give a complete year.",
             )
         values[hour] = _readings(row, name, number)
@@ -102,11 +125,6 @@ def _readings(row: Sequence[str], name: str, line: int) -> list[float]:
             )
         found.append(value)
     return found
-
-
-def _hour(moment: tuple[int, int, int]) -> str:
-    month, day, hour = moment
-    return f"{month + 1}-{day + 1} hour {hour + 1}"
 
 
 class Normals(Struct, frozen=True):
