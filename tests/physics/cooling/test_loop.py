@@ -16,7 +16,6 @@ from starverse.physics.cooling.exchanger import (
     cdu_state,
     effectiveness,
     ntu_for,
-    rear_door_heat_w,
 )
 from starverse.physics.cooling.loop import (
     Pump,
@@ -30,6 +29,7 @@ from starverse.physics.cooling.loop import (
     pump_power_w,
 )
 from starverse.physics.cooling.plant import LiquidPlant, PumpDuty, plant_power
+from starverse.physics.cooling.rear_door import RearDoors, door_fans_w, rear_door_heat_w, rear_doors
 from starverse.physics.cooling.rejection import DryCooler, Tower, dry_cooler, tower
 
 
@@ -162,9 +162,41 @@ def test_a_plant_in_the_heat_warms_without_a_chiller_and_does_not_with_one() -> 
     assert float(trimmed.chiller_w) > 0 == float(plant_power(chilled, 1e6, 5.0, 3.0).chiller_w)
 
 
+@given(st.floats(0.2, 1), st.floats(15, 45), st.floats(3, 30))
+def test_rear_doors_lose_no_heat(share: float, coolant_c: float, coolant_k: float) -> None:
+    """What the coil takes by ε Cmin is what racks and fans give; the room's air carries the racks' part."""
+    doors = RearDoors(1e6, coolant_k)
+    found = rear_doors(doors, share * 1e6, coolant_c, coolant_c - 1)
+    assert float(found.to_coolant_w) == pytest.approx(share * 1e6 + float(door_fans_w(doors, share * 1e6)))
+    air_w_per_k = 1e6 / 12 * share
+    assert float(found.air_in_c - found.room_c) * air_w_per_k == pytest.approx(share * 1e6)
+    assert float(found.air_in_c) > coolant_c
+
+
+def test_rear_doors_with_warm_coolant_leave_a_warm_room() -> None:
+    """By hand: ε = 0.8 of the air's 1/12 of the heat a kelvin, so 12 × 1.0276 / 0.8 K above the coolant."""
+    fans = 1e6 / (1.2 * 1006 * 12) * 200 / 0.5
+    assert float(door_fans_w(RearDoors(1e6), 1e6)) == pytest.approx(fans) == pytest.approx(27.6e3, rel=1e-3)
+    found = rear_doors(RearDoors(1e6), 1e6, 40.0, 25.0)
+    assert float(found.air_in_c) == pytest.approx(40 + 12 * (1 + fans / 1e6) / 0.8)
+    assert float(found.room_c) == pytest.approx(float(found.air_in_c) - 12)
+    assert float(door_fans_w(RearDoors(1e6), 5e5)) == pytest.approx(fans / 8)
+
+
+def test_a_plant_with_rear_doors_needs_the_rooms_dew_point() -> None:
+    plant = LiquidPlant(1e6, (), DryCooler(1.1e6, 28, 44, 36), doors=RearDoors(1e5))
+    took = plant_power(plant, 1e6, 20.0, 15.0, 12.0)
+    assert took.room_c is not None
+    assert float(took.air_fan_w) == pytest.approx(2.76e3, rel=1e-2)
+    assert plant_power(LiquidPlant(1e6, (), plant.rejection), 1e6, 20.0, 15.0).room_c is None
+    with pytest.raises(BadInput, match="room's air"):
+        plant_power(plant, 1e6, 20.0, 15.0)
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
+        (lambda: rear_doors(RearDoors(1e5), 2e5, 40, 20), "of their heat"),
         (lambda: rear_door_heat_w(35, 15, 1, 1, 0.7, 18), "dew point"),
         (lambda: chiller_power_w(Chiller(1e5), 2e5, 7, 30), "capacity_w"),
         (lambda: cdu_state(DESCHUTES, 45, 27, 0), "rack_share"),
@@ -174,7 +206,17 @@ def test_a_plant_in_the_heat_warms_without_a_chiller_and_does_not_with_one() -> 
         (lambda: plant_power(LiquidPlant(1.0, (), DryCooler(1.0)), 2.0, 20, 15), "it_w"),
         (lambda: tower(Tower(1e6, cycles=1), 1e6, 31, 27, 30), "cycles"),
     ],
-    ids=["dripping", "overload", "no flow", "no coolant", "overspeed", "perfect", "too hot", "no drain"],
+    ids=[
+        "too much for doors",
+        "dripping",
+        "overload",
+        "no flow",
+        "no coolant",
+        "overspeed",
+        "perfect",
+        "too hot",
+        "no drain",
+    ],
 )
 def test_the_impossible_is_refused(call: Any, says: str) -> None:
     with pytest.raises(BadInput, match=says):

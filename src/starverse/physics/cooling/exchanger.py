@@ -1,4 +1,4 @@
-"""Heat exchangers by effectiveness and NTU: CDU, rear door, economiser, coil."""
+"""Heat exchangers by effectiveness and NTU, and the CDUs among them."""
 
 from typing import Any, Literal
 
@@ -143,26 +143,3 @@ def cdu_pump_w(cdu: Cdu, flow_share: ArrayLike) -> Floats:
     share = np.asarray(flow_share, dtype=float)
     power: Floats = cdu.pump_w * share**3
     return power
-
-
-def rear_door_heat_w(
-    air_in_c: ArrayLike,
-    water_in_c: ArrayLike,
-    air_kg_per_s: float,
-    water_kg_per_s: float,
-    design_effectiveness: float,
-    dew_point_c: ArrayLike,
-) -> Floats:
-    """What a rear-door heat exchanger takes from the rack's air in W: ε Cmin (Tair - Twater).
-
-    Raises BadInput where the water is below the room's dew point: the door would drip.
-    """
-    water, dew = np.asarray(water_in_c, dtype=float), np.asarray(dew_point_c, dtype=float)
-    if (water < dew).any():
-        raise BadInput(
-            f"Water of {water.min():g} °C is below the dew point of {dew.max():g} °C: the door would drip.",
-            "Raise `water_in_c` above the dew point.",
-        )
-    least = min(air_kg_per_s * 1006.0, water_kg_per_s * 4180.0)
-    heat: Floats = design_effectiveness * least * (np.asarray(air_in_c, dtype=float) - water)
-    return heat
