@@ -64,16 +64,35 @@ def power(
         typer.Argument(help="Frontier's nodes, or a rack on one of the chains that sites have."),
     ] = "frontier-9472",
     load: Annotated[float, typer.Option(help="How busy all is, 0 to 1.")] = 1.0,
-    rack_w: Annotated[float, typer.Option(help="Of a rack at full load, W.")] = 30_000.0,
+    rack_w: Annotated[
+        float | None, typer.Option(help="Of a rack at full load, W.", show_default="30000")
+    ] = None,
     against: Annotated[
-        str, typer.Option(help="The chain that another is compared with.", show_default=False)
-    ] = "",
+        str | None, typer.Option(help="The chain that another is compared with.", show_default=False)
+    ] = None,
+    card: Annotated[
+        str | None,
+        typer.Option(help="Fill the rack with a100, h100, h200, b200 or rtx-4090.", show_default=False),
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option(help="Of 8 such cards in the rack.", min=1, show_default="4")
+    ] = None,
+    temperature_c: Annotated[
+        float | None, typer.Option(help="Of the cards' dies, °C.", show_default="63")
+    ] = None,
+    leakage_per_k: Annotated[
+        float | None, typer.Option(help="A card's power per kelvin.", show_default="0.004")
+    ] = None,
+    cap_w: Annotated[
+        float | None, typer.Option(help="That no card may exceed, W.", show_default="none")
+    ] = None,
     json: Json = False,
 ) -> None:
     """What a machine draws from the grid, and which converter loses how much."""
+    given = {name: value for name, value in locals().items() if name not in {"load", "json"}}
     from starverse.main import plan
 
-    plan.power(system, load, rack_w, against, json=json)
+    plan.power({**given, "load_share": load}, json=json)
 
 
 def cooling(
@@ -129,6 +148,18 @@ def cooling(
     ] = None,
     air_flow_share: Annotated[
         float | None, typer.Option(help="Of the reference flow of air.", show_default="1")
+    ] = None,
+    inlet_step_k: Annotated[
+        float | None, typer.Option(help="By which a loop's inlet warms.", show_default="10")
+    ] = None,
+    after_s: Annotated[
+        float | None, typer.Option(help="Say what comes round the loop so long after.", show_default=False)
+    ] = None,
+    cdu: Annotated[
+        str | None, typer.Option(help="deschutes or xdu1350, in place of --approach-k.", show_default=False)
+    ] = None,
+    cdu_share: Annotated[
+        float | None, typer.Option(help="Of that CDU's heat and flows.", show_default="1")
     ] = None,
     nodes: Annotated[
         int | None, typer.Option(help="Of 8 such cards, to be cooled together.", min=1, show_default="1")
@@ -187,12 +218,20 @@ def faults(
     ] = None,
     age_years: Annotated[float, typer.Option(help="Of the cards; matters to what wears.")] = 1.0,
     shared: Annotated[bool, typer.Option(help="Add switches, PDUs, CDUs, leaks, UPS (assumed).")] = False,
+    flap_up_s: Annotated[
+        float | None, typer.Option(help="A flapping link's mean time up, s.", show_default=False)
+    ] = None,
+    flap_down_s: Annotated[float | None, typer.Option(help="And down, s.", show_default="2")] = None,
+    tolerated_s: Annotated[
+        float | None, typer.Option(help="The outage that a job bears, s.", show_default="5")
+    ] = None,
     json: Json = False,
 ) -> None:
     """How often a fleet stops, of what, and what heat does to it."""
+    given = {name: value for name, value in locals().items() if name != "json"}
     from starverse.main import plan
 
-    plan.faults(fleet, cards, days, temperature_c, age_years, than_c, shared=shared, json=json)
+    plan.faults(given, json=json)
 
 
 def checkpoint(

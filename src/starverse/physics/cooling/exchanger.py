@@ -91,7 +91,7 @@ XDU1350 = Cdu(
     head_pa=250e3,
     pump_w=20.6 / 1007 * 250e3 / 0.65,
 )
-CDUS = (DESCHUTES, XDU1350)
+CDUS = {"deschutes": DESCHUTES, "xdu1350": XDU1350}
 
 
 class CduState(Struct, frozen=True):
@@ -132,10 +132,16 @@ def cdu_state(
     return CduState(warm - heat / hot, cool + heat / cold, heat)
 
 
-def _design_conductance(cdu: Cdu, hot: float, cold: float) -> float:
-    drop = cdu.heat_w / hot
-    least, most = min(hot, cold), max(hot, cold)
-    return least * ntu_for(cdu.heat_w / (least * (drop + cdu.approach_k)), least / most)
+def facility_supply_c(cdu: Cdu, rack_supply_c: ArrayLike, share: ArrayLike) -> Floats:
+    """How cold the facility's water must be in °C for a supply of the racks, at a share of heat and flows.
+
+    The inverse of `cdu_state`: Treturn = Tsupply + Q / C, Tfacility = Treturn - Q / (ε Cmin).
+    """
+    part = np.asarray(share, dtype=float)
+    heat = part * cdu.heat_w
+    back = np.asarray(rack_supply_c, dtype=float) + heat / (part * cdu.rack_kg_per_s * cdu.rack_j_per_kg_k)
+    found: Floats = back - heat / cdu_state(cdu, 1.0, 0.0, part, part).heat_w
+    return found
 
 
 def cdu_pump_w(cdu: Cdu, flow_share: ArrayLike) -> Floats:
@@ -143,3 +149,9 @@ def cdu_pump_w(cdu: Cdu, flow_share: ArrayLike) -> Floats:
     share = np.asarray(flow_share, dtype=float)
     power: Floats = cdu.pump_w * share**3
     return power
+
+
+def _design_conductance(cdu: Cdu, hot: float, cold: float) -> float:
+    drop = cdu.heat_w / hot
+    least, most = min(hot, cold), max(hot, cold)
+    return least * ntu_for(cdu.heat_w / (least * (drop + cdu.approach_k)), least / most)
