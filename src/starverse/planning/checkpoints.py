@@ -96,11 +96,7 @@ def plan_checkpoint(
         levels.insert(0, Level("memory of a peer", copied, memory_restart_s, rate * memory_survives))
     plan = plan_levels(levels, least_interval_s)
     if plan.ettr < LEAST_ETTR:
-        raise BadInput(
-            f"A job that stops every {mtbf:.3g} s, with saves of {written:.3g} s and restarts of "
-            f"{restart_s:g} s, hardly gets anywhere.",
-            "Give fewer `cards` or `stops_per_hour`, a faster volume, or a shorter `restart_s`.",
-        )
+        raise _nowhere(mtbf, written, restart_s)
     least = max(least_interval_s, behind)
     daly = max(daly_interval_s(stall, mtbf), least)
     return CheckpointAnswer(
@@ -147,3 +143,11 @@ def _check(given: dict[str, Any]) -> None:
         )
     if given["stops_per_hour"] == 0:
         raise BadInput("A job that never stops needs no checkpoint.", "Give `stops_per_hour` above zero.")
+
+
+def _nowhere(mtbf_s: float, save_s: float, restart_s: float) -> BadInput:
+    return BadInput(
+        f"A job that stops every {mtbf_s:.3g} s, with saves of {save_s:.3g} s and restarts of {restart_s:g} "
+        "s, hardly gets anywhere.",
+        "Give fewer `cards` or `stops_per_hour`, a faster volume, or a shorter `restart_s`.",
+    )

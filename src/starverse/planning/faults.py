@@ -93,12 +93,7 @@ def plan_faults(
     driven = [cause for cause in causes if cause.activation_ev]
     times = {cause.name: float(arrhenius(cause.activation_ev, than, celsius)) for cause in causes}
     ordered = sorted(found.by_cause.items(), key=lambda pair: (-pair[1], pair[0]))
-    notes = [_ABOUT[fleet.partition("-")[0]]]
-    if shared:
-        notes.append("rates of shared equipment are assumed, not published")
     flap = None if flap_up_s is None else Flap(flap_up_s, flap_down_s)
-    if flap:
-        notes.append("flapping: alternating renewals (Cox, Renewal Theory, ch. 7), not among the stops")
     return FaultsAnswer(
         fleet=fleet,
         cards=cards,
@@ -119,8 +114,17 @@ def plan_faults(
         ),
         fitted=fit_titan() if fleet == "titan-old" else None,
         flapping=flapping(flap, tolerated_s) if flap else None,
-        notes=tuple(notes),
+        notes=_notes(fleet, shared=shared, flaps=flap is not None),
     )
+
+
+def _notes(fleet: str, *, shared: bool, flaps: bool) -> tuple[str, ...]:
+    notes = [_ABOUT[fleet.partition("-")[0]]]
+    if shared:
+        notes.append("rates of shared equipment are assumed, not published")
+    if flaps:
+        notes.append("flapping: alternating renewals (Cox, Renewal Theory, ch. 7), not among the stops")
+    return tuple(notes)
 
 
 def _ratio(causes: Sequence[Cause], than_c: float, celsius: float, age_h: float) -> float:

@@ -5,7 +5,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
@@ -123,11 +123,10 @@ def plan_power(
     chain = CHAINS[system]
     rack, full_w = None, RACK_W if rack_w is None else rack_w
     if card:
-        idle_w, card_w = (card_full_w(card, share) for share in (0.0, 1.0))
-        cards = CardPower(idle_w, card_w, inf if cap_w is None else cap_w, leakage_per_k)
-        free = CardPower(idle_w, card_w, leakage_per_k=leakage_per_k)
+        cap = inf if cap_w is None else cap_w
+        cards = CardPower(card_full_w(card, 0.0), card_full_w(card, 1.0), cap, leakage_per_k)
         rack = _rack(card, cards, nodes, load_share, temperature_c)
-        full_w = max(rack.rack_w, _rack(card, free, nodes, 1.0, temperature_c).rack_w)
+        full_w = _rack(card, structs.replace(cards, cap_w=inf), nodes, 1.0, temperature_c).rack_w
     drawn_w = rack.rack_w if rack else full_w * load_share
     mine = converting(chain, full_w, drawn_w / full_w)
     found = _losses(chain, full_w, drawn_w / full_w)

@@ -73,7 +73,7 @@ def cooled_by_liquid(plant: Plant, heat: Floats, weather: Weather) -> Cooled:
     The room's air is taken as moist as the air outdoors. Raises BadInput where a liquid gets outside its
     table, vapour would be left, or doors would drip, with the hour.
     """
-    built = liquid_plant(plant, float(heat.max()))
+    built = _liquid_plant(plant, float(heat.max()))
     dew = dew_point_c(weather.dry_bulb_c, weather.relative_humidity) if built.doors else None
     took = plant_power(built, heat, weather.dry_bulb_c, weather.wet_bulb_c, dew)
     if plant.kind == "cold-plate":
@@ -90,7 +90,12 @@ def cooled_by_liquid(plant: Plant, heat: Floats, weather: Weather) -> Cooled:
     )
 
 
-def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
+def tank_fluid(plant: Plant) -> Fluid:
+    """What the tanks of a plant hold. Raises BadInput for what conducts, or is not known."""
+    return dielectric_named(plant.fluid or USUAL_FLUID[plant.kind])
+
+
+def _liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
     """A plant for `it_w` of heat as the file describes it; sized with 10 % for pumps and chiller.
 
     The cooler is designed for 8 K between air and returned coolant, the chiller for a COP of 5 between 7 and
@@ -131,11 +136,6 @@ def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
         chiller=chiller,
         doors=RearDoors(it_w * plant.air_share, plant.range_k) if it_w * plant.air_share else None,
     )
-
-
-def tank_fluid(plant: Plant) -> Fluid:
-    """What the tanks of a plant hold. Raises BadInput for what conducts, or is not known."""
-    return dielectric_named(plant.fluid or USUAL_FLUID[plant.kind])
 
 
 def _tank_c(plant: Plant, heat: Floats, supply: Floats) -> Floats | None:

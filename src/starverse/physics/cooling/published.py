@@ -93,12 +93,6 @@ def energyplus_year(outdoor_c: Floats) -> PublishedYear:
     return PublishedYear(hall.it_w, np.zeros_like(load), hall.fan_w, hall.compressor_w, hall.supply_c)
 
 
-def _pipes_pa(flow_m3_per_s: float, density: float, viscosity: float) -> float:
-    """Out and back."""
-    diameter = (4 * flow_m3_per_s / (np.pi * 5)) ** 0.5
-    return 2 * 2 * pipe_drop_pa(flow_m3_per_s, diameter, 20, density, viscosity)
-
-
 YEARS: dict[str, Published] = {
     "lbnl-chicago": Published(
         "chicago",
@@ -139,3 +133,9 @@ def published_named(name: str) -> Published:
     if name not in YEARS:
         raise BadInput(f"There is no published site '{name}'.", nearest(name, list(YEARS)))
     return YEARS[name]
+
+
+def _pipes_pa(flow_m3_per_s: float, density: float, viscosity: float) -> float:
+    """Out and back."""
+    diameter = (4 * flow_m3_per_s / (np.pi * 5)) ** 0.5
+    return 2 * 2 * pipe_drop_pa(flow_m3_per_s, diameter, 20, density, viscosity)

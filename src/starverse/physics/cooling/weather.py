@@ -98,35 +98,6 @@ def read_epw(lines: Iterable[str], name: str = "the weather file") -> Weather:
     return Weather(where, dry, humidity, pressure, wet_bulb_c(dry, humidity, pressure))
 
 
-def _whole(row: Sequence[str], column: int, name: str, line: int) -> int:
-    try:
-        return int(row[column])
-    except (IndexError, ValueError):
-        raise BadInput(
-            f"{name}, line {line}: column {column + 1} is no number.", "Give an unaltered .epw file."
-        ) from None
-
-
-_LIMITS = ((6, "dry bulb", -70.0, 70.0), (8, "relative humidity", 0.0, 110.0), (9, "pressure", 31e3, 120e3))
-"""EPW's own limits; 99.9, 999 and 999999 mark what is missing, and lie outside."""
-
-
-def _readings(row: Sequence[str], name: str, line: int) -> list[float]:
-    found = []
-    for column, what, low, high in _LIMITS:
-        try:
-            value = float(row[column])
-        except (IndexError, ValueError):
-            value = float("nan")
-        if not low <= value <= high:
-            raise BadInput(
-                f"{name}, line {line}: the {what} is missing or impossible.",
-                "Fill it in, or choose another file.",
-            )
-        found.append(value)
-    return found
-
-
 class Normals(Struct, frozen=True):
     """A place's monthly means, each of 12: dry bulb, its mean daily high less low, and relative humidity."""
 
@@ -191,3 +162,32 @@ def _monthly(hourly: Floats) -> Floats:
     month = month_of_hour()
     means: Floats = np.bincount(month, hourly, 12) / np.bincount(month, minlength=12)
     return means
+
+
+def _whole(row: Sequence[str], column: int, name: str, line: int) -> int:
+    try:
+        return int(row[column])
+    except (IndexError, ValueError):
+        raise BadInput(
+            f"{name}, line {line}: column {column + 1} is no number.", "Give an unaltered .epw file."
+        ) from None
+
+
+_LIMITS = ((6, "dry bulb", -70.0, 70.0), (8, "relative humidity", 0.0, 110.0), (9, "pressure", 31e3, 120e3))
+"""EPW's own limits; 99.9, 999 and 999999 mark what is missing, and lie outside."""
+
+
+def _readings(row: Sequence[str], name: str, line: int) -> list[float]:
+    found = []
+    for column, what, low, high in _LIMITS:
+        try:
+            value = float(row[column])
+        except (IndexError, ValueError):
+            value = float("nan")
+        if not low <= value <= high:
+            raise BadInput(
+                f"{name}, line {line}: the {what} is missing or impossible.",
+                "Fill it in, or choose another file.",
+            )
+        found.append(value)
+    return found
