@@ -60,6 +60,43 @@ def test_what_goes_to_rear_doors_does_not_warm_the_plate() -> None:
     assert found.facility_in_c == 28
 
 
+def test_what_enters_a_loop_comes_round_after_its_volume_over_flow() -> None:
+    """0.7 L at 1 L/min: 42 s of plug flow."""
+    early, late = (plan_cooling(after_s=seconds, inlet_step_k=6) for seconds in (41, 43))
+    assert (early.around_c, late.around_c) == pytest.approx((32, 38))
+    assert plan_cooling().around_c is None
+    with pytest.raises(BadInput, match="without `after_s`"):
+        plan_cooling(inlet_step_k=6)
+
+
+def test_a_cdu_is_asked_by_its_name_and_share() -> None:
+    """At design as in its record: 3 K and 74 kW; at half, an eighth of the power and less approach."""
+    full, half = (plan_cooling(cdu="deschutes", cdu_share=share) for share in (1.0, 0.5))
+    assert full.cdu is not None
+    assert half.cdu is not None
+    assert (full.cdu.approach_k, full.cdu.pump_kw, full.cdu.heat_kw) == pytest.approx((3, 74, 2_000))
+    assert half.cdu.pump_kw == pytest.approx(74 / 8)
+    assert half.cdu.approach_k < 3
+    assert half.facility_in_c == pytest.approx(32 - half.cdu.approach_k)
+    other = plan_cooling(cdu="xdu1350").cdu
+    assert other is not None
+    assert other.approach_k == pytest.approx(4)
+    with pytest.raises(BadInput, match="no CDU 'deschute'") as refused:
+        plan_cooling(cdu="deschute")
+    assert "deschutes" in refused.value.remedy
+    with pytest.raises(BadInput, match="both say an approach"):
+        plan_cooling(cdu="deschutes", approach_k=5)
+
+
+def test_a_link_that_flaps_is_asked_with_the_faults() -> None:
+    found = plan_faults(flap_up_s=30, flap_down_s=2, tolerated_s=20).flapping
+    assert found is not None
+    assert found.stops_per_h == pytest.approx(112.5 * math.exp(-10))
+    assert plan_faults().flapping is None
+    with pytest.raises(BadInput, match="link that flaps"):
+        plan_faults(tolerated_s=20)
+
+
 def test_nodes_want_more_cooling_than_their_heat() -> None:
     """Eight cards of 700 W, 1.6 kW beside, and with air a tenth for fans: 7.92 kW, C2's 8 kW."""
     air, plate = plan_cooling("air", nodes=4), plan_cooling(nodes=4)
@@ -132,6 +169,32 @@ def test_saving_to_memory_too_keeps_more_of_the_time() -> None:
 def test_no_save_is_due_before_the_last_is_written() -> None:
     slow = plan_checkpoint(volume_bytes_per_s=5e10)
     assert slow.levels[0].interval_s >= slow.state_bytes / 5e10
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {},
+        {"cards": 300_000},
+        {"cards": 1_000_000},
+        {"volume_bytes_per_s": 5e9},
+        {"stall_s": 60, "stops_per_hour": 30},
+    ],
+)
+def test_one_answer_has_one_ettr(asked: dict[str, float]) -> None:
+    """With one level, ETTR and goodput are of one model: 0.372 and 0.190 once stood side by side."""
+    found = plan_checkpoint(**asked)  # type: ignore[arg-type]
+    assert found.ettr == pytest.approx(found.goodput_one_level, rel=0.05)
+    save_s = found.state_bytes / asked.get("volume_bytes_per_s", 2e12)
+    assert min(found.daly_interval_s, found.young_interval_s, found.levels[0].interval_s) >= save_s
+
+
+def test_a_job_that_gets_nowhere_is_refused_with_what_would_help() -> None:
+    with pytest.raises(
+        BadInput, match=r"stops every 0\.036 s, with saves of 2\.83 s and restarts of 300 s"
+    ) as no:
+        plan_checkpoint(stops_per_hour=1e5)
+    assert "`restart_s`" in no.value.remedy
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,8 @@ def test_no_absurd_buffer_is_answered(value: str, capsys: pytest.CaptureFixture[
 
 LAWFUL: dict[tuple[str, str], dict[str, str]] = {
     ("cooling", "--inlet-c"): {"-1": "coolant and air may be below freezing"},
+    ("cooling", "--inlet-step-k"): {"-1": "what enters may get colder"},
+    ("power", "--temperature-c"): {"-1": "a card may be below freezing"},
     ("faults", "--temperature-c"): {"-1": "a card may be below freezing"},
     ("faults", "--than-c"): {"-1": "a card may be below freezing"},
 }
@@ -82,7 +84,12 @@ def test_the_walk_finds_the_numbers() -> None:
         ("noise", "--speed-share"),
         ("noise", "--number-share"),
         ("noise", "--target-db"),
+        ("cooling", "--after-s"),
+        ("cooling", "--cdu-share"),
+        ("power", "--cap-w"),
+        ("faults", "--tolerated-s"),
         ("checkpoint", "--cards"),
+        ("checkpoint", "--restart-s"),
     }
 
 

@@ -120,7 +120,7 @@ def test_c2_is_four_nodes_not_one(table: dict[str, Claim]) -> None:
 
 @pytest.mark.xfail(
     strict=True,
-    reason="1.0907, not 1.088: oil carries 2.6 times less heat a litre than glycol; no source for the tanks' "
+    reason="1.0905, not 1.088: oil carries 2.6 times less heat a litre than glycol; no source for the tanks' "
     "pressure drop was found, so that 250 kPa are assumed",
 )
 def test_c3_is_within_reach(table: dict[str, Claim]) -> None:

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from starverse.model.errors import BadInput
-from starverse.physics.cooling.weather import XIAMEN, Weather, month_of_hour, synthetic_year
+from starverse.physics.cooling.moist import dew_point_c
+from starverse.physics.cooling.weather import XIAMEN, Weather, hour_said, month_of_hour, synthetic_year
 from starverse.planning.site import SiteAnswer, plan_site, site_year
 from starverse.planning.site_file import Cards, Electrical, Money, Plant, Site, parse_site
 from starverse.planning.site_picture import site_picture
@@ -167,12 +168,12 @@ def test_immersion_has_loops_of_its_own(year: Weather) -> None:
     plates, oil, boils = (
         site_year(Site(plant=Plant(kind=kind)), year) for kind in ("cold-plate", "single-phase", "two-phase")
     )
-    assert boils.pump_w.sum() < plates.pump_w.sum() < oil.pump_w.sum()
-    assert plates.tank_c is None
-    assert oil.tank_c is not None
-    assert boils.tank_c is not None
-    assert 47.5 < oil.tank_c.max() < 49, "supply and range, and the pump's heat"
-    assert boils.tank_c.max() == pytest.approx(49.05)
+    assert boils.plant.pump_w.sum() < plates.plant.pump_w.sum() < oil.plant.pump_w.sum()
+    assert plates.plant.tank_c is None
+    assert oil.plant.tank_c is not None
+    assert boils.plant.tank_c is not None
+    assert 47.5 < oil.plant.tank_c.max() < 49, "supply and range, and the pump's heat"
+    assert boils.plant.tank_c.max() == pytest.approx(49.05)
 
 
 def test_vapour_that_nothing_condenses_is_refused(year: Weather) -> None:
@@ -181,3 +182,43 @@ def test_vapour_that_nothing_condenses_is_refused(year: Weather) -> None:
         site_year(Site(plant=hot), year)
     with pytest.raises(BadInput, match=r"boils at 49\.05"):
         site_year(Site(plant=Plant(kind="two-phase", supply_c=45)), year)
+
+
+@pytest.mark.parametrize("warmer_k", [15, 25, 40])
+def test_an_air_hall_in_a_heat_it_does_not_know_is_refused(year: Weather, warmer_k: float) -> None:
+    hot = msgspec.structs.replace(year, dry_bulb_c=year.dry_bulb_c + warmer_k)
+    air = Site(plant=Plant(kind="air"), electrical=Electrical(chain="ac"))
+    with pytest.raises(BadInput, match=r"in 8-23 hour 15, and the units' tables go from -10 to 46 °C") as no:
+        plan_site(air, hot)
+    assert "another kind of cooling" in no.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [("cold-plate", "pg25 goes from 5 to 75"), ("single-phase", "silicone-oil goes from 25 to 65")],
+)
+def test_a_liquid_is_not_asked_beyond_its_table(year: Weather, kind: Any, says: str) -> None:
+    """Without a chiller the supply warms with the weather, once up to 97 °C in a tank."""
+    hot = msgspec.structs.replace(year, dry_bulb_c=year.dry_bulb_c + 25, wet_bulb_c=year.wet_bulb_c + 25)
+    bare = Site(plant=Plant(kind=kind, chiller=False, rejection="dry"))
+    assert site_year(bare, year).plant.supply_c.max() > 40
+    with pytest.raises(BadInput, match=f"in 8-23 hour 15, and the table of {says} °C"):
+        site_year(bare, hot)
+
+
+def test_rear_doors_hold_a_room_by_their_coolant(year: Weather, answer: SiteAnswer) -> None:
+    """40 °C of supply, 12 K of air at four fifths: a room of 43 °C, which the answer says."""
+    assert answer.room_most_c == pytest.approx(40 + 12 * 1.0276 / 0.8 - 12, abs=0.01)
+    assert any("43 °C at most" in said for said in answer.assumed)
+    assert plan_site(Site(plant=Plant(air_share=0)), year).room_most_c is None
+    cooler = plan_site(Site(plant=Plant(supply_c=30)), year)
+    assert cooler.room_most_c == pytest.approx(answer.room_most_c - 10)
+    assert cooler.pue > answer.pue
+
+
+def test_rear_doors_below_the_dew_point_are_refused_with_the_hour(year: Weather) -> None:
+    worst = int(dew_point_c(year.dry_bulb_c, year.relative_humidity).argmax())
+    with pytest.raises(BadInput, match=f"below the dew point of the air in {hour_said(worst)}") as no:
+        plan_site(Site(plant=Plant(supply_c=18)), year)
+    assert "`plant.supply_c`" in no.value.remedy
+    assert plan_site(Site(plant=Plant(supply_c=18, air_share=0)), year).supply_most_c == 18

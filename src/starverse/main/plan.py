@@ -51,30 +51,14 @@ def site(
     show_answer(answer, json=json)
 
 
-def _spec_text(spec: str | None) -> str:
-    if spec is None:
-        return ""
-    file = Path(spec)
-    if file.suffix != ".toml" and not file.is_file():
-        raise BadInput(f"There is no site '{spec}'.", f"Name a .toml file, or {' or '.join(YEARS)}.")
-    return text_of(file)
-
-
-def _write(file: Path, content: bytes) -> None:
-    try:
-        file.write_bytes(content)
-    except OSError as wrong:
-        raise BadInput(f"{file} cannot be written: {wrong.strerror}.", "Name another file.") from None
-
-
-def power(system: str, load: float, rack_w: float, against: str, *, json: bool) -> None:
+def power(given: dict[str, Any], *, json: bool) -> None:
     """Print what a machine or a rack draws, and where it is lost."""
-    show_answer(plan_power(system, load, rack_w, against), json=json)
+    show_answer(plan_power(**_asked(given)), json=json)
 
 
 def cooling(kind: str, card: str | None, load: float | None, given: dict[str, Any], *, json: bool) -> None:
-    """Print how hot a card gets; of `given`, what is None was not asked."""
-    asked = {name: value for name, value in given.items() if value is not None}
+    """Print how hot a card gets."""
+    asked = _asked(given)
     if card is not None:
         if "power_w" in asked:
             raise BadInput("--card and --power-w both say what a card draws.", "Leave one of them out.")
@@ -104,43 +88,38 @@ def sweep(words: str, cards: int | None, megabytes: float | None, *, json: bool)
     show_answer(plan_sweep(words, lines, cards, megabytes), json=json)
 
 
-def faults(
-    fleet: str,
-    cards: int,
-    days: float,
-    temperature_c: float | None,
-    age_years: float,
-    than_c: float | None,
-    *,
-    shared: bool,
-    json: bool,
-) -> None:
+def faults(given: dict[str, Any], *, json: bool) -> None:
     """Print how often a fleet stops."""
-    show_answer(plan_faults(fleet, cards, days, temperature_c, age_years, shared, than_c), json=json)
+    show_answer(plan_faults(**_asked(given)), json=json)
 
 
-def checkpoint(
-    parameters: float,
-    cards: int,
-    volume_bytes_per_s: float,
-    memory_survives: float,
-    stops_per_hour: float | None,
-    stall_s: float | None,
-    *,
-    asynchronous: bool,
-    json: bool,
-) -> None:
+def checkpoint(given: dict[str, Any], *, json: bool) -> None:
     """Print how often to save."""
-    answer = plan_checkpoint(
-        parameters,
-        cards,
-        volume_bytes_per_s=volume_bytes_per_s,
-        memory_survives=memory_survives,
-        stops_per_hour=stops_per_hour,
-        asynchronous=asynchronous,
-        stall_s=stall_s,
-    )
-    show_answer(answer, json=json)
+    show_answer(plan_checkpoint(**_asked(given)), json=json)
+
+
+def text_of(file: Path, encoding: str = "utf-8") -> str:
+    """What a file says."""
+    try:
+        return file.read_text(encoding)
+    except OSError as wrong:
+        raise BadInput(f"{file} cannot be read: {wrong.strerror}.", "Name a file that is there.") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"{file} is no text.", "Save it as UTF-8.") from None
+
+
+def _asked(given: dict[str, Any]) -> dict[str, Any]:
+    """Of what could be asked, what was: the rest is left to the defaults of the models."""
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _spec_text(spec: str | None) -> str:
+    if spec is None:
+        return ""
+    file = Path(spec)
+    if file.suffix != ".toml" and not file.is_file():
+        raise BadInput(f"There is no site '{spec}'.", f"Name a .toml file, or {' or '.join(YEARS)}.")
+    return text_of(file)
 
 
 def _form(plot: Path) -> Literal["png", "svg"]:
@@ -155,11 +134,8 @@ def _weather(file: Path | None) -> Weather:
     return read_epw(text_of(file, "latin-1").splitlines(), str(file)) if file else synthetic_year(XIAMEN)
 
 
-def text_of(file: Path, encoding: str = "utf-8") -> str:
-    """What a file says."""
+def _write(file: Path, content: bytes) -> None:
     try:
-        return file.read_text(encoding)
+        file.write_bytes(content)
     except OSError as wrong:
-        raise BadInput(f"{file} cannot be read: {wrong.strerror}.", "Name a file that is there.") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"{file} is no text.", "Save it as UTF-8.") from None
+        raise BadInput(f"{file} cannot be written: {wrong.strerror}.", "Name another file.") from None

@@ -1,6 +1,8 @@
 """How often a job should checkpoint where, and what is left of its time."""
 
-from msgspec import Struct
+from typing import Any
+
+from msgspec import Struct, structs
 
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
@@ -16,12 +18,17 @@ from starverse.physics.checkpoints import (
 from starverse.physics.faults.fleet import expected_stops
 from starverse.physics.faults.fleets import fleet_named
 
-EQUATION = "τ_i = √(2 δ_i / λ_i); one level: Daly's √(2δM) (1 + ⅓√(δ/2M) + ⅑δ/2M) - δ"
+EQUATION = (
+    "τ_i = √(2 δ_i / λ_i) ≤ 1/λ_i, not below a save's s; ETTR = τ / (M e^((R+s)/M) (e^((τ+δ)/M) - 1)); "
+    "one level: Daly's √(2δM) (1 + ⅓√(δ/2M) + ⅑δ/2M) - δ"
+)
 SOURCE = "Young, CACM 17 (1974); Daly, FGCS 22 (2006); Benoit et al., IEEE Trans. Computers 66 (2017)"
+LEAST_ETTR = 1e-3
+"""Below it a job is refused: it would not end."""
 
 
 class LevelAnswer(Struct, frozen=True):
-    """One place to save to: how long a save stalls, how often, and what that costs of the time."""
+    """One place to save to: how long a save stalls, how often, and what that costs of the wall time."""
 
     name: str
     stall_s: float
@@ -32,7 +39,10 @@ class LevelAnswer(Struct, frozen=True):
 
 
 class CheckpointAnswer(Struct, frozen=True):
-    """What `plan checkpoint` says: one level by Young and Daly, and several if there is a fast one."""
+    """What `plan checkpoint` says: one level by Young and Daly, and several if there is a fast one.
+
+    No interval is shorter than a save takes. `goodput_one_level` is ETTR at Daly's interval.
+    """
 
     cards: int
     state_bytes: float
@@ -72,24 +82,9 @@ def plan_checkpoint(
     `least_interval_s` is e.g. a step. `stall_s` puts a measured or published stall of a save to the volume in
     the place of the one by the state's size.
     """
-    if not 0 <= memory_survives < 1:
-        raise BadInput(
-            f"Memory that survives {memory_survives:g} of the stops is no share below one.",
-            "Give `memory_survives` from 0 to below 1.",
-        )
-    bounded(1, 1e6, cards=cards)
-    bounded(1, 1e16, parameters=parameters)
-    bounded(1, 1e18, volume_bytes_per_s=volume_bytes_per_s, card_bytes_per_s=card_bytes_per_s)
-    bounded(1, 1e18, memory_bytes_per_s=memory_bytes_per_s)
-    bounded(0, 1e6, stops_per_hour=stops_per_hour, restart_s=restart_s, memory_restart_s=memory_restart_s)
-    bounded(0, 1e6, least_interval_s=least_interval_s)
-    bounded(1e-3, 1e6, stall_s=stall_s)
-    bounded(0.1, 1_000, bytes_per_parameter=bytes_per_parameter)
-    hours = 24.0
+    _check(locals())
     if stops_per_hour is None:
-        stops_per_hour = expected_stops(fleet_named(fleet), cards, hours).total / hours
-    if stops_per_hour <= 0:
-        raise BadInput("A job that never stops needs no checkpoint.", "Give `stops_per_hour` above zero.")
+        stops_per_hour = expected_stops(fleet_named(fleet), cards, 24.0).total / 24.0
     rate, mtbf = stops_per_hour / 3600, 3600 / stops_per_hour
     state = state_bytes(parameters, bytes_per_parameter)
     written = save_s(state, cards, card_bytes_per_s, volume_bytes_per_s)
@@ -100,27 +95,59 @@ def plan_checkpoint(
     if memory_survives:
         levels.insert(0, Level("memory of a peer", copied, memory_restart_s, rate * memory_survives))
     plan = plan_levels(levels, least_interval_s)
-    daly = daly_interval_s(stall, mtbf)
+    if plan.ettr < LEAST_ETTR:
+        raise _nowhere(mtbf, written, restart_s)
+    least = max(least_interval_s, behind)
+    daly = max(daly_interval_s(stall, mtbf), least)
     return CheckpointAnswer(
         cards=cards,
         state_bytes=state,
         mtbf_h=mtbf / 3600,
         equation=EQUATION,
         source=SOURCE,
-        young_interval_s=young_interval_s(stall, mtbf),
+        young_interval_s=max(young_interval_s(stall, mtbf), least),
         daly_interval_s=daly,
         goodput_one_level=goodput(daly, stall, restart_s + behind, mtbf),
         levels=tuple(
-            LevelAnswer(
-                plan.name,
-                level.stall_s,
-                plan.interval_s,
-                plan.stall_share,
-                plan.redo_share,
-                plan.restart_share,
-            )
-            for level, plan in zip(levels, plan.levels, strict=True)
+            LevelAnswer(stall_s=level.stall_s, **structs.asdict(cost))
+            for level, cost in zip(levels, plan.levels, strict=True)
         ),
         ettr=plan.ettr,
         lost_s_per_stop=plan.lost_s_per_stop,
+    )
+
+
+_RANGES: dict[str, tuple[float, float]] = {
+    "cards": (1, 1e6),
+    "parameters": (1, 1e16),
+    "volume_bytes_per_s": (1, 1e18),
+    "card_bytes_per_s": (1, 1e18),
+    "memory_bytes_per_s": (1, 1e18),
+    "stops_per_hour": (0, 1e6),
+    "restart_s": (0, 1e6),
+    "memory_restart_s": (0, 1e6),
+    "least_interval_s": (0, 1e6),
+    "stall_s": (1e-3, 1e6),
+    "bytes_per_parameter": (0.1, 1_000),
+}
+"""What each number may be."""
+
+
+def _check(given: dict[str, Any]) -> None:
+    for name, (low, high) in _RANGES.items():
+        bounded(low, high, **{name: given[name]})
+    if not 0 <= given["memory_survives"] < 1:
+        raise BadInput(
+            f"Memory that survives {given['memory_survives']:g} of the stops is no share below one.",
+            "Give `memory_survives` from 0 to below 1.",
+        )
+    if given["stops_per_hour"] == 0:
+        raise BadInput("A job that never stops needs no checkpoint.", "Give `stops_per_hour` above zero.")
+
+
+def _nowhere(mtbf_s: float, save_s: float, restart_s: float) -> BadInput:
+    return BadInput(
+        f"A job that stops every {mtbf_s:.3g} s, with saves of {save_s:.3g} s and restarts of {restart_s:g} "
+        "s, hardly gets anywhere.",
+        "Give fewer `cards` or `stops_per_hour`, a faster volume, or a shorter `restart_s`.",
     )

@@ -11,21 +11,16 @@ from starverse.model.names import nearest
 from starverse.physics.cooling.card import (
     KINDS,
     CardThermal,
-    air_k_per_w,
-    boiling_k_per_w,
-    cold_plate_k_per_w,
-    immersed_k_per_w,
     steady_c,
 )
-from starverse.physics.cooling.fluids import Fluid, dielectric_named, fluid_named, properties
-from starverse.physics.cooling.immersion import stored_j, warmest_c
-from starverse.physics.cooling.loop import Pump, affinity
-from starverse.physics.cooling.step import seconds_until
+from starverse.physics.cooling.exchanger import CDUS, cdu_pump_w, facility_supply_c
 from starverse.physics.power.card import NodePower, node_power_w
+from starverse.planning.sinks import around_c, lasting_s, sink_of
 from starverse.planning.site_file import Cards
 
 EQUATION = (
-    "T = Tin + P (R1 + R2) / (1 - a P (R1 + R2)); pump V Δp / η, V ~ n, P ~ n³; "
+    "T = Tin + P (R1 + R2) / (1 - a P (R1 + R2)); pump V Δp / η, V ~ n, P ~ n³; CDU by ε-NTU, UA ~ m^0.8; "
+    "a loop delays by volume / flow; "
     "capacity = share × nodes × (cards' P + what is beside) × (1 + fans)"
 )
 SOURCES = {
@@ -34,18 +29,8 @@ SOURCES = {
     "single-phase": "natural convection, Nu = 0.59 Ra^0.25 (Incropera, equation 9.26)",
     "two-phase": "pool boiling at 12 K of superheat, below the fluid's peak flux",
 }
-AIR_K_PER_W = 0.073
-"""Die to air at the reference flow."""
-
 CAPACITY_SHARE = 1.4
 """Cooling that is installed, over its heat: one unit of reserve, assumed."""
-
-DEFAULT_COOLANT = {
-    "air": "air",
-    "cold-plate": "pg25",
-    "single-phase": "silicone-oil",
-    "two-phase": "novec-649",
-}
 
 CARDS_W: dict[str, float] = {"a100": 400, "h100": 700, "h200": 700, "b200": 1_000, "rtx-4090": 450}
 """Full power by the makers' data sheets (SXM cards; the RTX 4090 as a graphics card)."""
@@ -71,6 +56,9 @@ _RANGES: dict[str, tuple[float, float]] = {
     "approach_k": (0, 30),
     "loop_l_per_kw": (0.01, 1_000),
     "tank_l_per_kw": (0.01, 1_000),
+    "inlet_step_k": (-100, 100),
+    "after_s": (0, 1e5),
+    "cdu_share": (0.05, 1),
     "nodes": (1, 1e6),
     "capacity_share": (1, 100),
 }
@@ -83,6 +71,10 @@ _ONLY = {
     "pump_efficiency": ("cold-plate",),
     "loop_l_per_kw": ("cold-plate",),
     "approach_k": ("cold-plate", "single-phase"),
+    "inlet_step_k": ("cold-plate",),
+    "after_s": ("cold-plate",),
+    "cdu": ("cold-plate",),
+    "cdu_share": ("cold-plate",),
     "area_m2": ("single-phase", "two-phase"),
     "tank_l_per_kw": ("single-phase",),
     "air_flow_share": ("air",),
@@ -91,6 +83,19 @@ _ONLY = {
 }
 """What is asked of some kinds only; elsewhere it would go unheeded."""
 
+_WITH = {"inlet_step_k": "after_s", "cdu_share": "cdu"}
+"""What is asked only with something else."""
+
+
+class CduAnswer(Struct, frozen=True):
+    """A CDU at a share of its heat and flows: its approach by ε-NTU, its pumps by the affinity laws."""
+
+    name: str
+    source: str
+    heat_kw: float
+    approach_k: float
+    pump_kw: float
+
 
 class CoolingAnswer(Struct, frozen=True):
     """What `plan cooling` says.
@@ -98,7 +103,8 @@ class CoolingAnswer(Struct, frozen=True):
     `k_per_w` is die to coolant, `sink_k_per_w` its outer part (OCP's table for a cold plate).
     `seconds_to_limit` is without flow: for a cold plate or air by the card's own heat capacity, for a tank by
     the liquid's. `heat_kw` is of the nodes, `capacity_kw` what is to be
-    installed for it. `delay_s` is how late a change of the coolant's temperature comes around the loop.
+    installed for it. `delay_s` is how late a change of the coolant's temperature comes around the loop, and
+    `around_c` what has come round `after_s` after one.
     """
 
     kind: str
@@ -116,7 +122,9 @@ class CoolingAnswer(Struct, frozen=True):
     sink_k_per_w: float
     flow_l_per_min: float | None
     delay_s: float | None
+    around_c: float | None
     pump_w_per_card: float
+    cdu: CduAnswer | None
     to_rear_door_w: float
     seconds_to_limit: float | None
     limit_c: float
@@ -124,15 +132,6 @@ class CoolingAnswer(Struct, frozen=True):
     heat_kw: float
     capacity_kw: float
     notes: tuple[str, ...]
-
-
-class _Flow(Struct, frozen=True):
-    """A cold plate's coolant on its way round."""
-
-    l_per_min: float
-    out_c: float
-    delay_s: float
-    pump_w: float
 
 
 def card_w(card: str, load_share: float) -> float:
@@ -161,6 +160,10 @@ def plan_cooling(
     loop_l_per_kw: float = 1.0,
     tank_l_per_kw: float = 10.0,
     pump_speed_share: float = 1.0,
+    inlet_step_k: float = 10.0,
+    after_s: float | None = None,
+    cdu: str = "",
+    cdu_share: float = 1.0,
     nodes: int = 1,
     capacity_share: float = CAPACITY_SHARE,
 ) -> CoolingAnswer:
@@ -169,76 +172,47 @@ def plan_cooling(
     `inlet_c` is the coolant's, or the air's, or the bath's; two-phase boils at its own. `area_m2` is the
     wetted area of an immersed card; a tenth of it boils. `air_share` of the heat goes past the plate to rear
     doors. A CDU's water is `approach_k` colder than what it cools. At `pump_speed_share` the flow is that
-    share of `flow_l_per_min`. So many `nodes` of such cards, as the reference cluster has them, want
+    share of `flow_l_per_min`; `after_s` after the coolant's inlet warms by `inlet_step_k` the answer says
+    what has come round. `cdu` names one whose approach, at `cdu_share` of its heat and flows, takes the
+    place of `approach_k`. So many `nodes` of such cards, as the reference cluster has them, want
     `capacity_share` times their heat of cooling. Raises BadInput for an unknown kind, a coolant that doesn't
     go with it, what is not of that kind, and anything outside the tables.
     """
     given: dict[str, Any] = dict(locals())
-    if kind not in KINDS:
-        raise BadInput(f"There is no cooling '{kind}'.", f"There is {', '.join(KINDS)}.")
-    if power_w <= 0:
-        raise BadInput(f"A card of {power_w:g} W needs no cooling.", "Give `power_w` above zero.")
-    for name, (low, high) in _RANGES.items():
-        bounded(low, high, **{name: given[name]})
-    _check_applies(kind, given)
-    coolant = coolant or DEFAULT_COOLANT[kind]
+    _check(kind, given)
     carried_w = power_w * (1 - air_share)
-    flow: _Flow | None = None
-    fluid: Fluid | None = None
-    at_c = inlet_c
-    if kind == "air":
-        _only(coolant, ("air",), kind)
-        sink, notes = _in_air(die_k_per_w, air_flow_share)
-    elif kind == "cold-plate":
-        _only(coolant, ("pg25",), kind)
-        pump = Pump(flow_l_per_min / 60_000, loop_pa, pump_efficiency)
-        flow = _around(pump, pump_speed_share, carried_w, inlet_c, loop_l_per_kw)
-        sink, notes = float(cold_plate_k_per_w(flow.l_per_min)), ()
-    elif kind == "single-phase":
-        fluid = dielectric_named(coolant)
-        sink, notes = _immersed(fluid, area_m2, power_w, inlet_c)
-    else:
-        boiling = dielectric_named(coolant)
-        sink = boiling_k_per_w(boiling, area_m2 * 1e4 / 10, power_w)
-        assert boiling.boiling_c is not None
-        at_c = boiling.boiling_c
-        notes = (
-            f"{coolant} boils at {at_c:g} °C, whatever `inlet_c` is",
-            "without condensing the pool stays as warm, and lasts until it has boiled off",
-        )
-    thermal = CardThermal(die_k_per_w=die_k_per_w, sink_k_per_w=sink, sink_j_per_k=sink_j_per_k)
-    die_c = float(steady_c(carried_w, at_c, thermal))
-    seconds: float | None = None
-    if kind in {"air", "cold-plate"} and die_c < limit_c:
-        seconds = seconds_until(thermal, carried_w, die_c, limit_c)
-    if fluid is not None and die_c < limit_c:
-        seconds, until = _bath_seconds(fluid, tank_l_per_kw, inlet_c, limit_c - die_c)
-        notes = (*notes, until)
-    heat_kw = nodes_kw(kind, power_w, nodes)
-    by_cdu = kind in {"cold-plate", "single-phase"}
+    sink = sink_of(kind, given, carried_w)
+    thermal = CardThermal(die_k_per_w=die_k_per_w, sink_k_per_w=sink.k_per_w, sink_j_per_k=sink_j_per_k)
+    die_c = float(steady_c(carried_w, sink.at_c, thermal))
+    seconds, until = lasting_s(kind, given, sink, thermal, die_c)
+    unit = _unit(cdu, inlet_c, cdu_share) if cdu else None
+    behind_k = unit.approach_k if unit else approach_k
+    flow, heat_kw = sink.flow, nodes_kw(kind, power_w, nodes)
     return CoolingAnswer(
         kind=kind,
-        coolant=coolant,
+        coolant=sink.coolant,
         power_w=power_w,
         equation=EQUATION,
         source=SOURCES[kind],
         die_c=die_c,
-        sink_c=at_c + sink * carried_w,
-        coolant_in_c=at_c,
+        sink_c=sink.at_c + sink.k_per_w * carried_w,
+        coolant_in_c=sink.at_c,
         coolant_out_c=flow.out_c if flow else None,
-        facility_in_c=inlet_c - approach_k if by_cdu else None,
-        k_per_w=die_k_per_w + sink,
-        sink_k_per_w=sink,
+        facility_in_c=inlet_c - behind_k if kind in {"cold-plate", "single-phase"} else None,
+        k_per_w=die_k_per_w + sink.k_per_w,
+        sink_k_per_w=sink.k_per_w,
         flow_l_per_min=flow.l_per_min if flow else None,
         delay_s=flow.delay_s if flow else None,
+        around_c=around_c(flow, inlet_c, inlet_step_k, after_s) if flow and after_s is not None else None,
         pump_w_per_card=flow.pump_w if flow else 0.0,
+        cdu=unit,
         to_rear_door_w=power_w - carried_w,
         seconds_to_limit=seconds,
         limit_c=limit_c,
         nodes=nodes,
         heat_kw=heat_kw,
         capacity_kw=capacity_share * heat_kw,
-        notes=(*notes, _node_said(kind)),
+        notes=(*sink.notes, *until, _node_said(kind)),
     )
 
 
@@ -253,65 +227,33 @@ def _node_said(kind: str) -> str:
     return f"a node: {NODE.per_node} cards and {NODE.node_w / 1e3:g} kW beside{fans}; reserve: assumed"
 
 
-def _in_air(die_k_per_w: float, air_flow_share: float) -> tuple[float, tuple[str, ...]]:
-    if die_k_per_w >= AIR_K_PER_W:
-        raise BadInput(
-            f"`die_k_per_w` = {die_k_per_w:g} leaves nothing of {AIR_K_PER_W:g} K/W for the heat sink.",
-            f"Give less than {AIR_K_PER_W:g}.",
-        )
-    sink = float(air_k_per_w(AIR_K_PER_W - die_k_per_w, air_flow_share))
-    return sink, ("fans are the server's, and count as IT in PUE but not in TUE",)
+def _unit(name: str, inlet_c: float, share: float) -> CduAnswer:
+    """A CDU at a share of its heat and flows that holds the plates' inlet."""
+    if name not in CDUS:
+        raise BadInput(f"There is no CDU '{name}'.", nearest(name, list(CDUS)))
+    cdu = CDUS[name]
+    approach_k = inlet_c - float(facility_supply_c(cdu, inlet_c, share))
+    pump_kw = float(cdu_pump_w(cdu, share)) / 1e3
+    return CduAnswer(cdu.name, cdu.source, share * cdu.heat_w / 1e3, approach_k, pump_kw)
 
 
-def _around(pump: Pump, speed: float, power_w: float, inlet_c: float, loop_l_per_kw: float) -> _Flow:
-    """The coolant of one card: its flow, outlet, way round, and the pump's power at its speed."""
-    moved, _, pump_w = affinity(pump, speed)
-    l_per_min = float(moved) * 60_000
-    if l_per_min <= 0:
-        raise BadInput("A cold plate without flow does not settle.", "Give `flow_l_per_min` above zero.")
-    found = properties(fluid_named("pg25"), inlet_c)
-    litre = float(found.density_kg_per_m3) * float(found.heat_capacity_j_per_kg_k) / 1000
-    out_c = inlet_c + power_w / (litre * l_per_min / 60)
-    return _Flow(l_per_min, out_c, loop_l_per_kw * power_w / 1e3 / (l_per_min / 60), float(pump_w))
-
-
-def _immersed(fluid: Fluid, area_m2: float, power_w: float, inlet_c: float) -> tuple[float, tuple[str, ...]]:
-    sink = immersed_k_per_w(fluid, area_m2, power_w)
-    if fluid.boiling_c is not None and inlet_c + sink * power_w >= fluid.boiling_c:
-        raise BadInput(
-            f"At {inlet_c + sink * power_w:.0f} °C {fluid.name} boils: this is no single-phase cooling.",
-            "Choose a coolant that boils higher, or `two-phase`.",
-        )
-    notes = ["natural convection on a bare or finned surface; forced flow does better"]
-    if fluid.flash_c is not None:
-        notes.append(f"the flash point of {fluid.name} is {fluid.flash_c:g} °C")
-    return sink, tuple(notes)
-
-
-def _bath_seconds(fluid: Fluid, l_per_kw: float, start_c: float, rise_k: float) -> tuple[float, str]:
-    """How long a tank takes to warm by `rise_k`, at most to where its table ends: m ∫cp dT / P.
-
-    The die follows the bath; what cards and boards store is left out, which is on the safe side.
-    """
-    end_c = min(start_c + rise_k, warmest_c(fluid))
-    seconds = stored_j(fluid, l_per_kw, start_c, end_c) / 1e3
-    if end_c < start_c + rise_k:
-        return seconds, f"the time is until the tank is at {end_c:g} °C, where the table of its liquid ends"
-    return seconds, f"the time is until the tank is at {end_c:.0f} °C and the die at its limit"
-
-
-def _check_applies(kind: str, given: dict[str, object]) -> None:
+def _check(kind: str, given: dict[str, Any]) -> None:
+    if kind not in KINDS:
+        raise BadInput(f"There is no cooling '{kind}'.", f"There is {', '.join(KINDS)}.")
+    if given["power_w"] <= 0:
+        raise BadInput(f"A card of {given['power_w']:g} W needs no cooling.", "Give `power_w` above zero.")
+    for name, (low, high) in _RANGES.items():
+        bounded(low, high, **{name: given[name]})
     usual = inspect.signature(plan_cooling).parameters
+    changed = {name for name, value in given.items() if value != usual[name].default}
     for name, kinds in _ONLY.items():
-        if kind not in kinds and given[name] != usual[name].default:
+        if kind not in kinds and name in changed:
             raise BadInput(
                 f"`{name}` does not apply to {kind} cooling, but to {' and '.join(kinds)}.",
                 f"Leave `{name}` out.",
             )
-
-
-def _only(coolant: str, known: tuple[str, ...], kind: str) -> None:
-    if coolant not in known:
-        raise BadInput(
-            f"No {kind} was measured with '{coolant}'.", f"Take {' or '.join(known)} as `coolant`."
-        )
+    for name, other in _WITH.items():
+        if name in changed and other not in changed:
+            raise BadInput(f"`{name}` says nothing without `{other}`.", f"Give `{other}`, too.")
+    if {"cdu", "approach_k"} <= changed:
+        raise BadInput("`cdu` and `approach_k` both say an approach.", "Leave one of them out.")

@@ -1,12 +1,14 @@
 """How often a fleet stops, of what, and what heat does to it."""
 
+import inspect
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
-from starverse.physics.faults.fleet import SHARED, expected_stops
+from starverse.physics.faults.fleet import SHARED, Flap, Flapping, expected_stops, flapping
 from starverse.physics.faults.fleets import fleet_named
 from starverse.physics.faults.hazard import Cause, arrhenius, thermal_share, total_hazard_per_h
 from starverse.physics.faults.titan import TitanFit, fit_titan
@@ -56,6 +58,8 @@ class FaultsAnswer(Struct, frozen=True):
     card_hours_lost: float
     by_cause: tuple[CauseStops, ...]
     fitted: TitanFit | None
+    flapping: Flapping | None
+    """Of one link while it flaps."""
     notes: tuple[str, ...]
 
 
@@ -67,21 +71,18 @@ def plan_faults(
     age_years: float = 1.0,
     shared: bool = False,
     than_c: float | None = None,
+    flap_up_s: float | None = None,
+    flap_down_s: float = Flap().down_s,
+    tolerated_s: float = 5.0,
 ) -> FaultsAnswer:
     """The stops to expect of `cards` over `days`, at the published fleet's rates.
 
     `temperature_c` is the die's, the fleet's reference without it, and so is `than_c`, which it is compared
     with; `age_years` matters to causes that wear;
-    `shared` adds switches, PDUs, CDUs, leaks and UPS modules at assumed rates.
+    `shared` adds switches, PDUs, CDUs, leaks and UPS modules at assumed rates. `flap_up_s` and `flap_down_s`
+    are a flapping link's mean seconds up and down, `tolerated_s` the outage that a job bears.
     """
-    if days <= 0:
-        raise BadInput(f"Nothing happens in {days:g} days.", "Give `days` above zero.")
-    if age_years < 0:
-        raise BadInput(f"No card is {age_years:g} years old.", "Give `age_years` from zero.")
-    bounded(1, 1e6, cards=cards)
-    bounded(0, 36_600, days=days)
-    bounded(0, 100, age_years=age_years)
-    bounded(-50, 200, temperature_c=temperature_c, than_c=than_c)
+    _check(dict(locals()))
     causes = fleet_named(fleet)
     reference = causes[0].reference_c
     celsius = reference if temperature_c is None else temperature_c
@@ -92,9 +93,7 @@ def plan_faults(
     driven = [cause for cause in causes if cause.activation_ev]
     times = {cause.name: float(arrhenius(cause.activation_ev, than, celsius)) for cause in causes}
     ordered = sorted(found.by_cause.items(), key=lambda pair: (-pair[1], pair[0]))
-    notes = [_ABOUT[fleet.partition("-")[0]]]
-    if shared:
-        notes.append("rates of shared equipment are assumed, not published")
+    flap = None if flap_up_s is None else Flap(flap_up_s, flap_down_s)
     return FaultsAnswer(
         fleet=fleet,
         cards=cards,
@@ -114,11 +113,47 @@ def plan_faults(
             CauseStops(name, stops, stops / found.total, times.get(name, 1.0)) for name, stops in ordered
         ),
         fitted=fit_titan() if fleet == "titan-old" else None,
-        notes=tuple(notes),
+        flapping=flapping(flap, tolerated_s) if flap else None,
+        notes=_notes(fleet, shared=shared, flaps=flap is not None),
     )
+
+
+def _notes(fleet: str, *, shared: bool, flaps: bool) -> tuple[str, ...]:
+    notes = [_ABOUT[fleet.partition("-")[0]]]
+    if shared:
+        notes.append("rates of shared equipment are assumed, not published")
+    if flaps:
+        notes.append("flapping: alternating renewals (Cox, Renewal Theory, ch. 7), not among the stops")
+    return tuple(notes)
 
 
 def _ratio(causes: Sequence[Cause], than_c: float, celsius: float, age_h: float) -> float:
     """How many times as often causes strike at one temperature as at another."""
     warm, cold = (float(total_hazard_per_h(causes, each, age_h)) for each in (celsius, than_c))
     return warm / cold
+
+
+_RANGES: dict[str, tuple[float, float]] = {
+    "cards": (1, 1e6),
+    "days": (0, 36_600),
+    "age_years": (0, 100),
+    "temperature_c": (-50, 200),
+    "than_c": (-50, 200),
+    "flap_up_s": (1e-3, 1e7),
+    "flap_down_s": (1e-3, 1e7),
+    "tolerated_s": (0, 1e7),
+}
+"""What each number may be."""
+
+
+def _check(given: dict[str, Any]) -> None:
+    if given["days"] <= 0:
+        raise BadInput(f"Nothing happens in {given['days']:g} days.", "Give `days` above zero.")
+    if given["age_years"] < 0:
+        raise BadInput(f"No card is {given['age_years']:g} years old.", "Give `age_years` from zero.")
+    for name, (low, high) in _RANGES.items():
+        bounded(low, high, **{name: given[name]})
+    usual = inspect.signature(plan_faults).parameters
+    for name in ("flap_down_s", "tolerated_s"):
+        if given["flap_up_s"] is None and given[name] != usual[name].default:
+            raise BadInput(f"`{name}` is of a link that flaps.", "Give `flap_up_s`, too.")

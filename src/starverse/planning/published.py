@@ -31,7 +31,7 @@ def plan_published(name: str, weather: Weather | None = None) -> PublishedAnswer
     site = published_named(name)
     outdoor = dry_bulb_c(site.place) if weather is None else weather.dry_bulb_c
     year = site.year(outdoor)
-    notes = ["nothing is fitted: equipment and load are the source's inputs"]
+    notes = list(site.notes)
     if weather is not None:
         notes.append("the published figure is of other weather")
     return PublishedAnswer(

@@ -19,13 +19,7 @@ from starverse.money.tco import (
     card_hour,
     energy_bill,
 )
-from starverse.physics.cooling.chiller import carnot_chiller
-from starverse.physics.cooling.crac import ECONOPHASE_HALL, AirHall, AirServers, CracUnit, hall_power
-from starverse.physics.cooling.fluids import Fluid, dielectric_named
-from starverse.physics.cooling.immersion import Tanks, boiling_state, condenser, tank_state, tanks
-from starverse.physics.cooling.loop import Resistance
-from starverse.physics.cooling.plant import LiquidPlant, PumpDuty, plant_power
-from starverse.physics.cooling.rejection import DryCooler, Tower
+from starverse.physics.cooling.rear_door import RearDoors
 from starverse.physics.cooling.weather import Weather
 from starverse.physics.indices import Energy, Indices, indices
 from starverse.physics.power.chain import (
@@ -38,6 +32,7 @@ from starverse.physics.power.chain import (
     chain_losses,
 )
 from starverse.planning.site_file import Cards, Plant, Site, check_ranges
+from starverse.planning.site_plant import USUAL_FLUID, Cooled, cooled_by_air, cooled_by_liquid, tank_fluid
 
 Floats = NDArray[np.floating[Any]]
 
@@ -61,9 +56,11 @@ _COOLED = (
     "`electrical.cooled_share`: the plant cools {:.0%} of the heat of rectifiers, busbars, distribution and "
     "UPS; transformers stand outdoors"
 )
-USUAL_FLUID = {"single-phase": "silicone-oil", "two-phase": "novec-649"}
-"""What tanks hold where `plant.fluid` says nothing."""
-
+_DOORS = (
+    "rear doors get the racks' supply, are {0.effective_share:.0%} effective, and cool air that the racks "
+    "warm by {0.air_k:g} K, at {0.fan_pa:g} Pa; its moisture is outdoors'. It is {1:.0f} °C at most where "
+    "nodes breathe it: ASHRAE's class A4, the hardiest, ends at 45 °C"
+)
 _CHAINS = {"busbar": BUSBAR_CHAIN, "ac": AC_CHAIN, "ac-eco": AC_CHAIN_ECO}
 _ASSUMED = {
     "air": ("the hall is EnergyPlus' example's units, scaled, at their own supply temperature",),
@@ -77,16 +74,11 @@ _MECHANICAL = Chain("mechanical", ((TRANSFORMER, 0.5),))
 
 
 class SiteYear(Struct, frozen=True):
-    """A site's year, hour by hour, shape (8760,): what goes into its indices, and the plant's parts in W."""
+    """A site's year, hour by hour, shape (8760,): what its indices are made of, all of it in W, the plant."""
 
     energy: Energy
     total_w: Floats
-    pump_w: Floats
-    fan_w: Floats
-    compressor_w: Floats
-    supply_c: Floats
-    tank_c: Floats | None = None
-    """The liquid of immersion where it is warmest."""
+    plant: Cooled
 
 
 class SiteAnswer(Struct, frozen=True):
@@ -110,6 +102,8 @@ class SiteAnswer(Struct, frozen=True):
     chiller_hours: int
     supply_most_c: float
     tank_most_c: float | None
+    room_most_c: float | None
+    """The air that rear doors leave in the room."""
     card_hour: CardHour
     card_hour_micro_yuan: int
     break_even_card_yuan: float
@@ -128,21 +122,8 @@ def plan_site(site: Site, weather: Weather, against_pue: float | None = None) ->
     year = site_year(site, weather)
     found: Indices = indices(year.energy, 3)
     total_kw = year.total_w / 1e3
-    tariff = _tariff(site)
-    energy, demand = energy_bill(total_kw.tolist(), tariff)
-    money = site.money
-    cost = Cost(
-        money.card_yuan,
-        interest=money.interest_share,
-        life_years=money.life_years,
-        residual_share=money.residual_share,
-        site_yuan_per_kw=money.site_yuan_per_kw,
-    )
-    it_kw = float(year.energy.it_w.max()) / 1e3
-    hour = card_hour(cost, site.cards.count, it_kw, energy, demand, money.sold_share)
-    even = break_even_card_yuan(
-        cost, round(money.price_yuan * YUAN), site.cards.count, it_kw, energy, demand, money.sold_share
-    )
+    hour, even = _money(site, year)
+    plant = year.plant
     return SiteAnswer(
         site=site.name,
         weather=weather.where,
@@ -156,39 +137,19 @@ def plan_site(site: Site, weather: Weather, against_pue: float | None = None) ->
         tue=found.tue,
         wue_l_per_kwh=found.wue_l_per_kwh,
         water_m3_per_year=float(year.energy.water_kg_per_s.sum()) * 3.6,
-        it_kw=it_kw,
+        it_kw=float(year.energy.it_w.max()) / 1e3,
         peak_kw=float(total_kw.max()),
         energy_mwh_per_year=float(total_kw.sum()) / 1e3,
-        chiller_hours=int((year.compressor_w > 0).sum()),
-        supply_most_c=float(year.supply_c.max()),
-        tank_most_c=None if year.tank_c is None else float(year.tank_c.max()),
+        chiller_hours=int((plant.compressor_w > 0).sum()),
+        supply_most_c=float(plant.supply_c.max()),
+        tank_most_c=None if plant.tank_c is None else float(plant.tank_c.max()),
+        room_most_c=None if plant.room_c is None else float(plant.room_c.max()),
         card_hour=hour,
         card_hour_micro_yuan=hour.total,
         break_even_card_yuan=even,
         saved_share=None if against_pue is None else 1 - found.tue / ((1 + Cards().fan_share) * against_pue),
-        assumed=(
-            "loss curves and plant sizes are typical, not one maker's",
-            "the load is the same all year",
-            _COOLED.format(site.electrical.cooled_share),
-            *(said.format(fluid=_fluid_said(site.plant)) for said in _ASSUMED.get(site.plant.kind, ())),
-            hour.definition,
-        ),
+        assumed=(*_assumed(site, plant), hour.definition),
     )
-
-
-def tank_fluid(plant: Plant) -> Fluid:
-    """What the tanks of a plant hold. Raises BadInput for what conducts, or is not known."""
-    return dielectric_named(plant.fluid or USUAL_FLUID[plant.kind])
-
-
-def _fluid_said(plant: Plant) -> str:
-    """A tank's fluid with its flash point, where it has one."""
-    if plant.kind not in USUAL_FLUID:
-        return ""
-    fluid = tank_fluid(plant)
-    if fluid.flash_c is not None:
-        return f"{fluid.name}, whose flash point is {fluid.flash_c:g} °C"
-    return f"{fluid.name}, which boils at {fluid.boiling_c:g} °C"
 
 
 def site_year(site: Site, weather: Weather) -> SiteYear:
@@ -209,17 +170,15 @@ def site_year(site: Site, weather: Weather) -> SiteYear:
     indoors = losses.lost_w - inside - losses.by_stage_w[TRANSFORMER.name]
     beside = indoors * site.electrical.cooled_share
     if site.plant.kind == "air":
-        cooled = _by_air(it, fans_in_it, beside, weather)
+        took = cooled_by_air(it, fans_in_it, beside, weather)
     else:
-        cooled = _by_liquid(site.plant, it + beside, weather)
-    pump, fan, compressor, water, supply = cooled
-    cooling = pump + fan + compressor
+        took = cooled_by_liquid(site.plant, it + beside, weather)
+    cooling = took.pump_w + took.fan_w + took.compressor_w
     mechanical = chain_losses(_MECHANICAL, cooling, float(cooling.max())).lost_w
     other = it * site.electrical.other_share
     lost = losses.lost_w - inside + mechanical
-    energy = Energy(it, cooling, lost, other, fans_in_it, inside, water)
-    tank = _tank_c(site.plant, it + beside, supply)
-    return SiteYear(energy, it + cooling + lost + other, pump, fan, compressor, supply, tank)
+    energy = Energy(it, cooling, lost, other, fans_in_it, inside, took.water_kg_per_s)
+    return SiteYear(energy, it + cooling + lost + other, took)
 
 
 def _computing_w(cards: Cards) -> float:
@@ -233,119 +192,45 @@ def _computing_w(cards: Cards) -> float:
     return cards.count * each + nodes * cards.node_w
 
 
-_Cooled = tuple[Floats, Floats, Floats, Floats, Floats]
-
-
-def _by_air(it: Floats, fans: Floats, beside: Floats, weather: Weather) -> _Cooled:
-    """Units of EnergyPlus' example, as many as the heat takes; servers breathe 0.1 L/s per W as there.
-
-    The heat of what stands `beside` the servers goes into the room's air, not through them.
-    """
-    peak = float(it.max())
-    servers = AirServers(
-        chips_w=float((it - fans).max()),
-        fans_w=float(fans.max()),
-        air_m3_per_s=peak * 1e-4,
-        chips_curve=(0.0, 1.0, 0.0),
-        air_curve=(0.0, 1.0, 0.0),
-        supply_loss_share=float(beside.max()) / peak,
+def _money(site: Site, year: SiteYear) -> tuple[CardHour, float]:
+    """What a sold card-hour costs, and the yuan of a card at which the price covers it."""
+    total_kw = (year.total_w / 1e3).tolist()
+    energy, demand = energy_bill(total_kw, _tariff(site))
+    money = site.money
+    cost = Cost(
+        money.card_yuan,
+        interest=money.interest_share,
+        life_years=money.life_years,
+        residual_share=money.residual_share,
+        site_yuan_per_kw=money.site_yuan_per_kw,
     )
-    like = ECONOPHASE_HALL.unit
-    scale = 1.3 * (peak + float(beside.max())) / like.capacity_w
-    unit = CracUnit(
-        capacity_w=like.capacity_w * scale,
-        cop=like.cop,
-        air_m3_per_s=servers.air_m3_per_s * 1.25,
-        fan_w=servers.air_m3_per_s * 1.25 * like.fan_w / like.air_m3_per_s,
-        capacity_by_air=like.capacity_by_air,
-        power_by_air=like.power_by_air,
-    )
-    took = hall_power(AirHall(servers, unit), it / peak, weather.dry_bulb_c)
-    none = np.zeros_like(it)
-    return none, took.fan_w, took.compressor_w, none, took.supply_c
-
-
-def _by_liquid(plant: Plant, heat: Floats, weather: Weather) -> _Cooled:
-    took = plant_power(liquid_plant(plant, float(heat.max())), heat, weather.dry_bulb_c, weather.wet_bulb_c)
-    pump: Floats = np.sum(list(took.pump_w.values()), axis=0)
-    return pump, took.fan_w + took.air_fan_w, took.chiller_w, took.water_kg_per_s, took.supply_c
-
-
-def _tank_c(plant: Plant, heat: Floats, supply: Floats) -> Floats | None:
-    """The warmest of the tanks' liquid, where there are tanks. Raises BadInput where vapour would be left."""
-    heat = heat * (1 - plant.air_share)
-    peak = float(heat.max())
-    if plant.kind in {"air", "cold-plate"} or not peak:
-        return None
-    if plant.kind == "single-phase":
-        return tank_state(_tanks(plant, peak), heat, supply - plant.approach_k).tank_out_c
-    boiling = tank_fluid(plant)
-    most = boiling_state(condenser(boiling, peak, plant.supply_c, plant.range_k), heat).water_most_c
-    if (supply > most + 1e-6).any():
-        raise BadInput(
-            f"In the warmest hour the condensers get water of {supply.max():.1f} °C, and vapour is left.",
-            "Set `plant.chiller`, or take another `plant.rejection`.",
-        )
-    assert boiling.boiling_c is not None
-    return np.full_like(heat, boiling.boiling_c)
-
-
-def _tanks(plant: Plant, heat_w: float) -> Tanks:
-    fluid, loop_pa, efficiency = tank_fluid(plant), plant.loop_pa, plant.pump_efficiency
-    low, high = fluid.rows[0][0], fluid.rows[-1][0]
-    if plant.supply_c < low or plant.supply_c + plant.range_k > high:
-        raise BadInput(
-            f"The table of {fluid.name} goes from {low:g} to {high:g} °C, and tanks from `plant.supply_c` = "
-            f"{plant.supply_c:g} to {plant.supply_c + plant.range_k:g} °C.",
-            "Change `plant.supply_c` or `plant.range_k`, or choose another `plant.fluid`.",
-        )
-    return tanks(fluid, heat_w, plant.supply_c, plant.range_k, plant.approach_k, loop_pa, efficiency)
-
-
-def liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
-    """A plant for `it_w` of heat as the file describes it; sized with 10 % for pumps and chiller.
-
-    The cooler is designed for 8 K between air and returned coolant, the chiller for a COP of 5 between 7 and
-    30 °C (AHRI 551/591's temperatures), keeping its share of Carnot's. Flow is heat over range: 1.007 kg/L x
-    3,981 J/kg/K for PG25 through cold plates, the oil's own through single-phase tanks; what boils is not
-    pumped, only the facility's water, through its condensers. Rear doors beside tanks have glycol.
-    """
-    in_tanks = 0.0 if plant.kind == "cold-plate" else 1 - plant.air_share
-    flow = it_w * (1 - in_tanks) / (plant.range_k * 3981 * 1007)
-    facility = it_w / (plant.range_k * 4180 * 990)
-    pumps = [PumpDuty("facility", facility, Resistance(plant.facility_pa), plant.pump_efficiency)]
-    if plant.kind == "single-phase" and in_tanks:
-        pumps.append(_tanks(plant, it_w * in_tanks).pump)
-    if in_tanks < 1:
-        pumps.append(PumpDuty("racks", flow, Resistance(plant.loop_pa), plant.pump_efficiency))
-    returned = plant.supply_c - plant.approach_k
-    heat = 1.1 * it_w
-    cooler: DryCooler | Tower
-    if plant.rejection == "tower":
-        cooler = Tower(heat, range_k=plant.range_k, fan_share=plant.fan_share)
-    else:
-        cooler = DryCooler(
-            heat,
-            air_c=returned - 8.0,
-            coolant_in_c=returned + plant.range_k,
-            coolant_out_c=returned,
-            fan_share=plant.fan_share,
-            wet_effectiveness=0.8 if plant.rejection == "hybrid" else 0.0,
-        )
-    chiller = carnot_chiller(heat, 5.0, 7.0, 30.0) if plant.chiller else None
-    return LiquidPlant(
-        it_w,
-        tuple(pumps),
-        cooler,
-        supply_c=plant.supply_c,
-        approach_k=plant.approach_k,
-        range_k=plant.range_k,
-        chiller=chiller,
-        air_share=plant.air_share,
-    )
+    rest = (site.cards.count, float(year.energy.it_w.max()) / 1e3, energy, demand, money.sold_share)
+    return card_hour(cost, *rest), break_even_card_yuan(cost, round(money.price_yuan * YUAN), *rest)
 
 
 def _tariff(site: Site) -> Tariff:
     if site.money.time_of_use:
         return TIME_OF_USE
     return Tariff((round(site.money.energy_yuan_per_kwh * YUAN),) * 24, FLAT.demand_micro_yuan_per_kw_month)
+
+
+def _assumed(site: Site, plant: Cooled) -> tuple[str, ...]:
+    said = [
+        "loss curves and plant sizes are typical, not one maker's",
+        "the load is the same all year",
+        _COOLED.format(site.electrical.cooled_share),
+        *(each.format(fluid=_fluid_said(site.plant)) for each in _ASSUMED.get(site.plant.kind, ())),
+    ]
+    if plant.room_c is not None:
+        said.append(_DOORS.format(RearDoors(1.0), plant.room_c.max()))
+    return tuple(said)
+
+
+def _fluid_said(plant: Plant) -> str:
+    """A tank's fluid with its flash point, where it has one."""
+    if plant.kind not in USUAL_FLUID:
+        return ""
+    fluid = tank_fluid(plant)
+    if fluid.flash_c is not None:
+        return f"{fluid.name}, whose flash point is {fluid.flash_c:g} °C"
+    return f"{fluid.name}, which boils at {fluid.boiling_c:g} °C"

@@ -103,45 +103,6 @@ def parse_site(text: str, file: str = "the site file", changes: Iterable[str] = 
     return site
 
 
-def _change(given: dict[str, Any], change: str) -> None:
-    """Put one `table.key=value` into the tables; a value that is no TOML is a word."""
-    where, sign, words = change.partition("=")
-    table, dot, key = where.strip().rpartition(".")
-    if not sign or not key or "." in table:
-        raise BadInput(f"'{change}' changes nothing.", "Write it like `plant.kind=air`.")
-    try:
-        value = tomllib.loads(f"value = {words}")["value"]
-    except tomllib.TOMLDecodeError:
-        value = words.strip()
-    if not dot:
-        given[key] = value
-        return
-    inner = given.setdefault(table, {})
-    if not isinstance(inner, dict):
-        raise BadInput(f"`{table}` is no table, so that it has no `{key}`.", f"Correct `{table}`.")
-    inner[key] = value
-
-
-def _check_applies(site: Site, given: Iterable[str], file: str) -> None:
-    """An air hall's units have their own temperatures, flows and fans: no key beside `kind` is theirs."""
-    for key in sorted({*given} - {"kind"}) if site.plant.kind == "air" else ():
-        raise BadInput(f"{file}: `plant.{key}` does not apply to `kind` air.", f"Leave out `plant.{key}`.")
-    if site.plant.kind == "cold-plate" and site.plant.fluid not in {"", "pg25"}:
-        raise BadInput(
-            f"{file}: no cold plate was measured with `plant.fluid` {site.plant.fluid}.",
-            "Leave it out, or choose `kind` single-phase or two-phase.",
-        )
-
-
-def _check_fans(site: Site, file: str) -> None:
-    """Liquid-cooled servers have no fans here, so that a share of them would be left unheeded."""
-    if site.plant.kind != "air":
-        raise BadInput(
-            f"{file}: `cards.fan_share` does not apply to `kind` {site.plant.kind}: no server has fans.",
-            "Leave it out, or choose `kind` air.",
-        )
-
-
 def check_ranges(site: Site, file: str = "the site") -> None:
     """Shares are from 0 to 1, counts and watts above zero, temperatures within `_LIMITS`, all under `_MOST`.
 
@@ -201,3 +162,42 @@ _ABOVE_ZERO = {
     "pump_efficiency",
     "loop_pa",
 }
+
+
+def _change(given: dict[str, Any], change: str) -> None:
+    """Put one `table.key=value` into the tables; a value that is no TOML is a word."""
+    where, sign, words = change.partition("=")
+    table, dot, key = where.strip().rpartition(".")
+    if not sign or not key or "." in table:
+        raise BadInput(f"'{change}' changes nothing.", "Write it like `plant.kind=air`.")
+    try:
+        value = tomllib.loads(f"value = {words}")["value"]
+    except tomllib.TOMLDecodeError:
+        value = words.strip()
+    if not dot:
+        given[key] = value
+        return
+    inner = given.setdefault(table, {})
+    if not isinstance(inner, dict):
+        raise BadInput(f"`{table}` is no table, so that it has no `{key}`.", f"Correct `{table}`.")
+    inner[key] = value
+
+
+def _check_applies(site: Site, given: Iterable[str], file: str) -> None:
+    """An air hall's units have their own temperatures, flows and fans: no key beside `kind` is theirs."""
+    for key in sorted({*given} - {"kind"}) if site.plant.kind == "air" else ():
+        raise BadInput(f"{file}: `plant.{key}` does not apply to `kind` air.", f"Leave out `plant.{key}`.")
+    if site.plant.kind == "cold-plate" and site.plant.fluid not in {"", "pg25"}:
+        raise BadInput(
+            f"{file}: no cold plate was measured with `plant.fluid` {site.plant.fluid}.",
+            "Leave it out, or choose `kind` single-phase or two-phase.",
+        )
+
+
+def _check_fans(site: Site, file: str) -> None:
+    """Liquid-cooled servers have no fans here, so that a share of them would be left unheeded."""
+    if site.plant.kind != "air":
+        raise BadInput(
+            f"{file}: `cards.fan_share` does not apply to `kind` {site.plant.kind}: no server has fans.",
+            "Leave it out, or choose `kind` air.",
+        )

@@ -34,9 +34,9 @@ def site_picture(answer: SiteAnswer, year: SiteYear, form: Literal["png", "svg"]
     ratio.set_xticks([(a + b) / 2 for a, b in pairwise(starts)], _MONTHS)
     ratio.legend(loc="upper left", frameon=False)
     megawatt = [
-        ("pumps", year.pump_w),
-        ("fans", year.fan_w),
-        ("chiller", year.compressor_w),
+        ("pumps", year.plant.pump_w),
+        ("fans", year.plant.fan_w),
+        ("chiller", year.plant.compressor_w),
         ("power losses", year.energy.power_loss_w),
     ]
     series = [watts.reshape(365, 24).mean(axis=1) / 1e6 for _, watts in megawatt]

@@ -15,14 +15,13 @@ from starverse.physics.cooling.exchanger import (
     cdu_pump_w,
     cdu_state,
     effectiveness,
+    facility_supply_c,
     ntu_for,
-    rear_door_heat_w,
 )
 from starverse.physics.cooling.loop import (
     Pump,
     Resistance,
     affinity,
-    coast_down,
     delayed_c,
     facility_loss_rise_k,
     pipe_drop_pa,
@@ -30,6 +29,7 @@ from starverse.physics.cooling.loop import (
     pump_power_w,
 )
 from starverse.physics.cooling.plant import LiquidPlant, PumpDuty, plant_power
+from starverse.physics.cooling.rear_door import RearDoors, door_fans_w, rear_door_heat_w, rear_doors
 from starverse.physics.cooling.rejection import DryCooler, Tower, dry_cooler, tower
 
 
@@ -47,13 +47,20 @@ def test_a_deschutes_pumps_3_7_percent_of_its_heat() -> None:
     assert float(cdu_pump_w(DESCHUTES, 0.5)) == pytest.approx(74e3 / 8)
 
 
-@pytest.mark.parametrize("cdu", CDUS, ids=[cdu.name for cdu in CDUS])
+@pytest.mark.parametrize("cdu", CDUS.values(), ids=CDUS)
 def test_a_cdu_meets_its_approach_at_design(cdu: Any) -> None:
     supply = 26.8
     back = supply + cdu.approach_k + cdu.heat_w / (cdu.rack_kg_per_s * cdu.rack_j_per_kg_k)
     state = cdu_state(cdu, back, supply)
     assert float(state.heat_w) == pytest.approx(cdu.heat_w, rel=1e-6)
     assert float(state.rack_supply_c) == pytest.approx(supply + cdu.approach_k, abs=1e-6)
+    assert float(facility_supply_c(cdu, supply + cdu.approach_k, 1.0)) == pytest.approx(supply, abs=1e-6)
+    part = cdu_state(cdu, back, float(facility_supply_c(cdu, 30.0, 0.5)), 0.5, 0.5)
+    again = 30 + cdu.heat_w / (cdu.rack_kg_per_s * cdu.rack_j_per_kg_k)
+    assert float(cdu_state(cdu, again, facility_supply_c(cdu, 30.0, 0.5), 0.5, 0.5).rack_supply_c) == (
+        pytest.approx(30, abs=1e-6)
+    )
+    assert float(part.heat_w) > 0
 
 
 @given(st.floats(0.2, 1.2), st.floats(0.2, 1.2))
@@ -80,7 +87,6 @@ def test_pipes_and_loops_resist_as_in_the_books() -> None:
     assert pipe_drop_pa(2 * area, 0.1, 100, 1000, 1e-3, 5e-5) == pytest.approx(36.8e3, rel=0.02)
     assert pressure_drop_pa(Resistance(50e3), [0.5]).tolist() == pytest.approx([50e3 * 0.5**1.85])
     assert float(pump_power_w(0.05, 200e3, 0.5)) == pytest.approx(20e3)
-    assert float(coast_down(1.5)) == pytest.approx(0.5)
 
 
 def test_what_enters_a_pipe_leaves_it_later() -> None:
@@ -162,9 +168,41 @@ def test_a_plant_in_the_heat_warms_without_a_chiller_and_does_not_with_one() -> 
     assert float(trimmed.chiller_w) > 0 == float(plant_power(chilled, 1e6, 5.0, 3.0).chiller_w)
 
 
+@given(st.floats(0.2, 1), st.floats(15, 45), st.floats(3, 30))
+def test_rear_doors_lose_no_heat(share: float, coolant_c: float, coolant_k: float) -> None:
+    """What the coil takes by ε Cmin is what racks and fans give; the room's air carries the racks' part."""
+    doors = RearDoors(1e6, coolant_k)
+    found = rear_doors(doors, share * 1e6, coolant_c, coolant_c - 1)
+    assert float(found.to_coolant_w) == pytest.approx(share * 1e6 + float(door_fans_w(doors, share * 1e6)))
+    air_w_per_k = 1e6 / 12 * share
+    assert float(found.air_in_c - found.room_c) * air_w_per_k == pytest.approx(share * 1e6)
+    assert float(found.air_in_c) > coolant_c
+
+
+def test_rear_doors_with_warm_coolant_leave_a_warm_room() -> None:
+    """By hand: ε = 0.8 of the air's 1/12 of the heat a kelvin, so 12 × 1.0276 / 0.8 K above the coolant."""
+    fans = 1e6 / (1.2 * 1006 * 12) * 200 / 0.5
+    assert float(door_fans_w(RearDoors(1e6), 1e6)) == pytest.approx(fans) == pytest.approx(27.6e3, rel=1e-3)
+    found = rear_doors(RearDoors(1e6), 1e6, 40.0, 25.0)
+    assert float(found.air_in_c) == pytest.approx(40 + 12 * (1 + fans / 1e6) / 0.8)
+    assert float(found.room_c) == pytest.approx(float(found.air_in_c) - 12)
+    assert float(door_fans_w(RearDoors(1e6), 5e5)) == pytest.approx(fans / 8)
+
+
+def test_a_plant_with_rear_doors_needs_the_rooms_dew_point() -> None:
+    plant = LiquidPlant(1e6, (), DryCooler(1.1e6, 28, 44, 36), doors=RearDoors(1e5))
+    took = plant_power(plant, 1e6, 20.0, 15.0, 12.0)
+    assert took.room_c is not None
+    assert float(took.air_fan_w) == pytest.approx(2.76e3, rel=1e-2)
+    assert plant_power(LiquidPlant(1e6, (), plant.rejection), 1e6, 20.0, 15.0).room_c is None
+    with pytest.raises(BadInput, match="room's air"):
+        plant_power(plant, 1e6, 20.0, 15.0)
+
+
 @pytest.mark.parametrize(
     ("call", "says"),
     [
+        (lambda: rear_doors(RearDoors(1e5), 2e5, 40, 20), "of their heat"),
         (lambda: rear_door_heat_w(35, 15, 1, 1, 0.7, 18), "dew point"),
         (lambda: chiller_power_w(Chiller(1e5), 2e5, 7, 30), "capacity_w"),
         (lambda: cdu_state(DESCHUTES, 45, 27, 0), "rack_share"),
@@ -174,7 +212,17 @@ def test_a_plant_in_the_heat_warms_without_a_chiller_and_does_not_with_one() -> 
         (lambda: plant_power(LiquidPlant(1.0, (), DryCooler(1.0)), 2.0, 20, 15), "it_w"),
         (lambda: tower(Tower(1e6, cycles=1), 1e6, 31, 27, 30), "cycles"),
     ],
-    ids=["dripping", "overload", "no flow", "no coolant", "overspeed", "perfect", "too hot", "no drain"],
+    ids=[
+        "too much for doors",
+        "dripping",
+        "overload",
+        "no flow",
+        "no coolant",
+        "overspeed",
+        "perfect",
+        "too hot",
+        "no drain",
+    ],
 )
 def test_the_impossible_is_refused(call: Any, says: str) -> None:
     with pytest.raises(BadInput, match=says):

@@ -13,7 +13,6 @@ from starverse.physics.power.chain import (
     TRANSFORMER,
     UPS_DOUBLE,
     UPS_ECO,
-    battery_hold_s,
     busbar_loss_w,
     chain_losses,
     loss_share,
@@ -62,14 +61,9 @@ def test_a_loaded_transformer_wastes_a_smaller_share_than_an_idle_one() -> None:
         (lambda: TRANSFORMER.loss_w(1.0, 0.0), "rated_w"),
         (lambda: chain_losses(AC_CHAIN, 2.0, 1.0), "peak_load_w"),
         (lambda: busbar_loss_w(1.0, 0.0, 1.0), "volts"),
-        (lambda: battery_hold_s(1.0, 0.0), "load_w"),
     ],
-    ids=["overload", "no rating", "above peak", "no volts", "no load"],
+    ids=["overload", "no rating", "above peak", "no volts"],
 )
 def test_nothing_is_read_outside_a_curve(call: object, says: str) -> None:
     with pytest.raises(BadInput, match=says):
         call()  # type: ignore[operator]
-
-
-def test_125_wh_carry_30_kw_for_15_s() -> None:
-    assert battery_hold_s(125, 30_000, usable_share=1) == pytest.approx(15)

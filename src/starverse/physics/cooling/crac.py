@@ -7,6 +7,7 @@ from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from starverse.physics.cooling.moist import SEA_LEVEL_PA
+from starverse.physics.cooling.weather import check_hours
 
 Floats = NDArray[np.floating[Any]]
 
@@ -33,7 +34,10 @@ class CracUnit(Struct, frozen=True):
     """A DX unit as EnergyPlus has it (Coil:Cooling:DX:SingleSpeed with a variable-volume fan).
 
     `power_by_air` is EIRFT over outdoor dry bulb, `capacity_by_air` CapFT likewise at the room's wet bulb,
-    both as (°C, factor) rows, linear in between; the fan's polynomial is in the flow's share.
+    both as (°C, factor) rows, linear in between. The rest are polynomials, constant first: the fan's power,
+    the coil's CapFFF and EIRFFF in the flow's share, which they know within `flow_shares`; the runtime is
+    PLR / PLF, PLF = 1 - `cycling_loss` (1 - PLR). Defaults are those of the example file below
+    (HPACCoolCapFFF, HPACCOOLEIRFFF, HPACCOOLPLFFPLR).
     """
 
     capacity_w: float
@@ -43,6 +47,9 @@ class CracUnit(Struct, frozen=True):
     fan_curve: tuple[float, ...] = (0.06990146, 1.39500612, -3.35487336, 2.89232315)
     capacity_by_air: tuple[tuple[float, float], ...] = ((-10.0, 1.0), (46.0, 1.0))
     power_by_air: tuple[tuple[float, float], ...] = ((-10.0, 1.0), (46.0, 1.0))
+    capacity_by_flow: tuple[float, ...] = (0.8, 0.2)
+    power_by_flow: tuple[float, ...] = (1.156, -0.1816, 0.0256)
+    flow_shares: tuple[float, float] = (0.5, 1.5)
     cycling_loss: float = 0.15
     supply_most_c: float = 25.0
     supply_least_c: float = 10.0
@@ -61,7 +68,9 @@ class AirHall(Struct, frozen=True):
     return_approach_k: float = 1.0
     envelope_w_per_k: float = 0.0
     room_kg_per_kg: float = 0.011
-    """Humidity of the room's air."""
+    """Humidity of the room's air: assumed. Its heat capacity and density change by 2 % from dry air on."""
+    envelope_k: float = 8.0
+    """How much warmer than the supply the room is that the walls see: assumed."""
 
 
 ECONOPHASE_HALL = AirHall(
@@ -124,13 +133,18 @@ def hall_power(hall: AirHall, load_share: ArrayLike, dry_bulb_c: ArrayLike) -> H
     The unit blows at full flow and at the temperature that carries the servers' heat away, the warmest that
     does; at its upper limit the flow falls instead. Supply found by bisection on the heat balance
     m cp (Treturn - Tsupply) = Q(Tsupply), with Treturn from the servers' own flow and the two approaches.
-    Coil: P = Qcap CapFT / COP EIRFT x PLR / (1 - 0.15 (1 - PLR)) (EnergyPlus Engineering Reference, DX
-    coils).
+    Coil: P = Qcap CapFT CapFFF / COP EIRFT EIRFFF x PLR / PLF (EnergyPlus Engineering Reference, Single-Speed
+    Electric DX Air Cooling Coil). Raises BadInput outside the unit's tables, with the hour of a year that is
+    farthest outside, and where the unit is too small for the heat.
     """
     load, outdoor = np.broadcast_arrays(
         np.asarray(load_share, dtype=float), np.asarray(dry_bulb_c, dtype=float)
     )
     unit = hall.unit
+    tables = (unit.power_by_air, unit.capacity_by_air)
+    low_c, high_c = max(rows[0][0] for rows in tables), min(rows[-1][0] for rows in tables)
+    known = f"the units' tables go from {low_c:g} to {high_c:g} °C"
+    check_hours("the outdoor air is at {:.1f} °C", outdoor, low_c, high_c, known, _REMEDY)
     heat_capacity = AIR_J_PER_KG_K + VAPOUR_J_PER_KG_K * hall.room_kg_per_kg
     full_kg_per_s = unit.air_m3_per_s * 1.2043  # standard air, as EnergyPlus rates volume flows at sea level
     low = np.full(load.shape, unit.supply_least_c)
@@ -142,17 +156,25 @@ def hall_power(hall: AirHall, load_share: ArrayLike, dry_bulb_c: ArrayLike) -> H
         high = np.where(too_warm, middle, high)
         low = np.where(too_warm, low, middle)
     supply = high
-    flow = np.minimum(_needed_kg_per_s(hall, load, outdoor, supply, heat_capacity), full_kg_per_s)
-    share = flow / full_kg_per_s
+    share = _needed_kg_per_s(hall, load, outdoor, supply, heat_capacity) / full_kg_per_s
+    least, most = unit.flow_shares[0], min(unit.flow_shares[1], 1.0)
+    known = f"their curves and fans go from {least:g} to {most:g}"
+    check_hours("the units blow {:.3f} of their full flow", share, least, most, known, _REMEDY)
     chips, _, it = _servers(hall.servers, load, supply + hall.supply_approach_k)
     blower = unit.fan_w * np.polyval(unit.fan_curve[::-1], share)
-    heat = _room_heat(hall, it, outdoor, supply, heat_capacity) + blower
-    capacity = unit.capacity_w * _at(unit.capacity_by_air, outdoor) * (0.8 + 0.2 * share)
-    part = np.clip(heat / capacity, 0, 1)
-    running = np.minimum(part / (1 - unit.cycling_loss * (1 - part)), 1.0)
-    by_flow = 1.156 - 0.1816 * share + 0.0256 * share**2
+    heat = _room_heat(hall, it, outdoor, supply) + blower
+    capacity = unit.capacity_w * _at(unit.capacity_by_air, outdoor)
+    capacity = capacity * np.polyval(unit.capacity_by_flow[::-1], share)
+    part = heat / capacity
+    known = "they take no more than all of it"
+    check_hours("the heat is {:.3f} times what the units can take", part, 0.0, 1.0, known, _REMEDY)
+    running = part / (1 - unit.cycling_loss * (1 - part))
+    by_flow = np.polyval(unit.power_by_flow[::-1], share)
     compressor = capacity / unit.cop * _at(unit.power_by_air, outdoor) * by_flow * running
     return HallPower(it, chips, blower, compressor, supply)
+
+
+_REMEDY = "Give a milder year, another kind of cooling, or larger units."
 
 
 def _servers(servers: AirServers, load: Floats, inlet_c: Floats) -> tuple[Floats, Floats, Floats]:
@@ -179,9 +201,8 @@ def _return_rise_k(hall: AirHall, load: Floats, supply: Floats, heat_capacity: f
     return rise
 
 
-def _room_heat(hall: AirHall, it: Floats, outdoor: Floats, supply: Floats, heat_capacity: float) -> Floats:
-    # The walls see the room a few kelvin above the supply; 8 K is this kind of hall's rise.
-    room: Floats = it - hall.envelope_w_per_k * (supply + 8.0 - outdoor)
+def _room_heat(hall: AirHall, it: Floats, outdoor: Floats, supply: Floats) -> Floats:
+    room: Floats = it - hall.envelope_w_per_k * (supply + hall.envelope_k - outdoor)
     return room
 
 
@@ -189,7 +210,7 @@ def _needed_kg_per_s(
     hall: AirHall, load: Floats, outdoor: Floats, supply: Floats, heat_capacity: float
 ) -> Floats:
     _, _, it = _servers(hall.servers, load, supply + hall.supply_approach_k)
-    heat = _room_heat(hall, it, outdoor, supply, heat_capacity)
+    heat = _room_heat(hall, it, outdoor, supply)
     flow: Floats = heat / (heat_capacity * _return_rise_k(hall, load, supply, heat_capacity))
     return flow
 

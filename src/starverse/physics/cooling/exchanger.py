@@ -1,4 +1,4 @@
-"""Heat exchangers by effectiveness and NTU: CDU, rear door, economiser, coil."""
+"""Heat exchangers by effectiveness and NTU, and the CDUs among them."""
 
 from typing import Any, Literal
 
@@ -91,7 +91,7 @@ XDU1350 = Cdu(
     head_pa=250e3,
     pump_w=20.6 / 1007 * 250e3 / 0.65,
 )
-CDUS = (DESCHUTES, XDU1350)
+CDUS = {"deschutes": DESCHUTES, "xdu1350": XDU1350}
 
 
 class CduState(Struct, frozen=True):
@@ -132,10 +132,16 @@ def cdu_state(
     return CduState(warm - heat / hot, cool + heat / cold, heat)
 
 
-def _design_conductance(cdu: Cdu, hot: float, cold: float) -> float:
-    drop = cdu.heat_w / hot
-    least, most = min(hot, cold), max(hot, cold)
-    return least * ntu_for(cdu.heat_w / (least * (drop + cdu.approach_k)), least / most)
+def facility_supply_c(cdu: Cdu, rack_supply_c: ArrayLike, share: ArrayLike) -> Floats:
+    """How cold the facility's water must be in °C for a supply of the racks, at a share of heat and flows.
+
+    The inverse of `cdu_state`: Treturn = Tsupply + Q / C, Tfacility = Treturn - Q / (ε Cmin).
+    """
+    part = np.asarray(share, dtype=float)
+    heat = part * cdu.heat_w
+    back = np.asarray(rack_supply_c, dtype=float) + heat / (part * cdu.rack_kg_per_s * cdu.rack_j_per_kg_k)
+    found: Floats = back - heat / cdu_state(cdu, 1.0, 0.0, part, part).heat_w
+    return found
 
 
 def cdu_pump_w(cdu: Cdu, flow_share: ArrayLike) -> Floats:
@@ -145,24 +151,7 @@ def cdu_pump_w(cdu: Cdu, flow_share: ArrayLike) -> Floats:
     return power
 
 
-def rear_door_heat_w(
-    air_in_c: ArrayLike,
-    water_in_c: ArrayLike,
-    air_kg_per_s: float,
-    water_kg_per_s: float,
-    design_effectiveness: float,
-    dew_point_c: ArrayLike,
-) -> Floats:
-    """What a rear-door heat exchanger takes from the rack's air in W: ε Cmin (Tair - Twater).
-
-    Raises BadInput where the water is below the room's dew point: the door would drip.
-    """
-    water, dew = np.asarray(water_in_c, dtype=float), np.asarray(dew_point_c, dtype=float)
-    if (water < dew).any():
-        raise BadInput(
-            f"Water of {water.min():g} °C is below the dew point of {dew.max():g} °C: the door would drip.",
-            "Raise `water_in_c` above the dew point.",
-        )
-    least = min(air_kg_per_s * 1006.0, water_kg_per_s * 4180.0)
-    heat: Floats = design_effectiveness * least * (np.asarray(air_in_c, dtype=float) - water)
-    return heat
+def _design_conductance(cdu: Cdu, hot: float, cold: float) -> float:
+    drop = cdu.heat_w / hot
+    least, most = min(hot, cold), max(hot, cold)
+    return least * ntu_for(cdu.heat_w / (least * (drop + cdu.approach_k)), least / most)

@@ -95,12 +95,6 @@ def affinity(pump: Pump, speed_share: ArrayLike) -> tuple[Floats, Floats, Floats
     return flow, head, power
 
 
-def coast_down(seconds: ArrayLike, time_constant_s: float = 1.5) -> Floats:
-    """The share of speed left after a trip: 1 / (1 + t / τ), as torque falls with n² (1.5 s assumed)."""
-    left: Floats = 1 / (1 + np.asarray(seconds, dtype=float) / time_constant_s)
-    return left
-
-
 def delayed_c(
     inlet_c: Floats, flow_m3_per_s: Floats, volume_m3: float, step_s: float, *, start_c: float
 ) -> Floats:

@@ -1,5 +1,6 @@
 """Rejecting heat to the weather: dry coolers, cooling towers and the water they evaporate."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from starverse.physics.cooling.exchanger import effectiveness, ntu_for
 from starverse.physics.cooling.moist import SEA_LEVEL_PA, humidity_ratio, humidity_ratio_at_wet_bulb
 
 Floats = NDArray[np.floating[Any]]
+
+_LATENT = 2.43e6
+"""J/kg of water evaporating at 30 °C (IAPWS-95)."""
 
 
 class DryCooler(Struct, frozen=True):
@@ -71,41 +75,17 @@ def dry_cooler(
     conductance0 = least0 * ntu_for(design * coolant0 / least0, least0 / max(coolant0, air0), "cross")
     coolant = coolant0 * flow
 
-    def able_w(speed: Floats) -> Floats:
+    def passed_w_per_k(speed: Floats) -> Floats:
         wind = air0 * speed
         least = np.minimum(coolant, wind)
         ntu = conductance0 * speed**cooler.exponent / least
-        # heat = ε least (in - air), and in = out + heat / coolant
-        share = effectiveness(ntu, least / np.maximum(coolant, wind), "cross") * least
-        able: Floats = share * (wanted - onto) / (1 - share / coolant)
-        return able
+        passed: Floats = effectiveness(ntu, least / np.maximum(coolant, wind), "cross") * least
+        return passed
 
-    low = np.full(heat.shape, cooler.fan_least)
-    high = np.ones(heat.shape)
-    for _ in range(30):
-        middle = (low + high) / 2
-        short = able_w(middle) < heat
-        low = np.where(short, middle, low)
-        high = np.where(short, high, middle)
-    idles = (heat <= 0) | (able_w(np.full(heat.shape, cooler.fan_least)) >= heat)
-    speed = np.where(idles, cooler.fan_least, high)
-    wind = air0 * speed
-    least = np.minimum(coolant, wind)
-    share = (
-        effectiveness(
-            conductance0 * speed**cooler.exponent / least, least / np.maximum(coolant, wind), "cross"
-        )
-        * least
-    )
-    reached = onto + heat * (1 / share - 1 / coolant)
+    speed, out = _held(passed_w_per_k, heat, wanted, onto, coolant, cooler.fan_least)
     # Pads evaporate what cools the air: m cp ΔT / hfg.
-    water = wind * cooled_k / _LATENT
-    fan = cooler.fan_share * cooler.heat_w * speed**3
-    return Rejected(fan, water, np.maximum(reached, wanted), speed)
-
-
-_LATENT = 2.43e6
-"""J/kg of water evaporating at 30 °C (IAPWS-95)."""
+    water = air0 * speed * cooled_k / _LATENT
+    return Rejected(cooler.fan_share * cooler.heat_w * speed**3, water, out, speed)
 
 
 class Tower(Struct, frozen=True):
@@ -149,33 +129,50 @@ def tower(
     conductance0 = coolant * ntu_for(design, 1.0)
     effective = _effective_heat(wet, np.maximum(wanted + heat / coolant, wet + 1.0))
 
-    def share_of(speed: Floats) -> Floats:
+    def passed_w_per_k(speed: Floats) -> Floats:
         wind = air0 * speed * effective
         least = np.minimum(coolant, wind)
         conductance = conductance0 * speed**0.6 * effective / effective0
-        share: Floats = effectiveness(conductance / least, least / np.maximum(coolant, wind)) * least
-        return share
+        passed: Floats = effectiveness(conductance / least, least / np.maximum(coolant, wind)) * least
+        return passed
 
-    def able_w(speed: Floats) -> Floats:
-        share = share_of(speed)
-        able: Floats = share * (wanted - wet) / (1 - share / coolant)
-        return able
-
-    low, high = np.full(heat.shape, unit.fan_least), np.ones(heat.shape)
-    for _ in range(30):
-        middle = (low + high) / 2
-        short = able_w(middle) < heat
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-    idles = (heat <= 0) | (able_w(np.full(heat.shape, unit.fan_least)) >= heat)
-    speed = np.where(idles, unit.fan_least, high)
-    reached = wet + heat * (1 / share_of(speed) - 1 / coolant)
-    out = np.maximum(reached, wanted)
+    speed, out = _held(passed_w_per_k, heat, wanted, wet, coolant, unit.fan_least)
     wind = air0 * speed
     leaving = humidity_ratio(_saturated_c(_enthalpy(wet) + heat / wind), 1.0, SEA_LEVEL_PA)
     entering = humidity_ratio_at_wet_bulb(np.maximum(dry, wet), wet, SEA_LEVEL_PA)
     evaporated = np.maximum(wind * (leaving - entering), 0.0)
     water = evaporated * unit.cycles / (unit.cycles - 1) + unit.drift_share * coolant / 4180
     return Rejected(unit.fan_share * unit.heat_w * speed**3, water, out, speed)
+
+
+def _held(
+    passed_w_per_k: Callable[[Floats], Floats],
+    heat: Floats,
+    wanted: Floats,
+    onto: Floats,
+    coolant: Floats | float,
+    least: float,
+) -> tuple[Floats, Floats]:
+    """The slowest speed at which the coolant leaves as cold as wanted, by bisection, and as it then leaves.
+
+    `passed_w_per_k` is ε Cmin at a speed, `onto` the air's °C, `coolant` its heat capacity flow in W/K.
+    Heat = ε Cmin (Tin - Tair) with Tin = Tout + heat / coolant.
+    """
+
+    def able_w(speed: Floats) -> Floats:
+        passed = passed_w_per_k(speed)
+        able: Floats = passed * (wanted - onto) / (1 - passed / coolant)
+        return able
+
+    low, high = np.full(heat.shape, least), np.ones(heat.shape)
+    for _ in range(30):
+        middle = (low + high) / 2
+        short = able_w(middle) < heat
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    slowest = np.full(heat.shape, least)
+    speed = np.where((heat <= 0) | (able_w(slowest) >= heat), slowest, high)
+    reached = onto + heat * (1 / passed_w_per_k(speed) - 1 / coolant)
+    return speed, np.maximum(reached, wanted)
 
 
 def _enthalpy(celsius: Floats) -> Floats:

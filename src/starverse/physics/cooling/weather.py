@@ -35,6 +35,29 @@ def month_of_hour() -> NDArray[np.intp]:
     return np.repeat(np.arange(12), np.array(MONTH_DAYS) * 24)
 
 
+def hour_said(index: int) -> str:
+    """An hour of the year, 0 to 8759, as EPW files count them: month-day hour 1 to 24."""
+    day, hour = divmod(index, 24)
+    for month, days in enumerate(MONTH_DAYS, 1):
+        if day < days:
+            return f"{month}-{day + 1} hour {hour + 1}"
+        day -= days
+    raise BadInput(f"A typical year has no hour {index}.", f"Give 0 to {HOURS - 1}.")
+
+
+def check_hours(said: str, value: Floats, low: float, high: float, known: str, remedy: str) -> None:
+    """Raises BadInput with the value that is farthest outside `low` to `high`, and its hour if of a year.
+
+    `said` is the sentence's beginning with a place for the value, `known` its end, on what the range is of.
+    """
+    beyond = np.maximum(low - value, value - high)
+    if beyond.size and not beyond.max() <= 1e-9:
+        worst = int(beyond.argmax())
+        when = f" in {hour_said(worst)}" if beyond.shape == (HOURS,) else ""
+        what = said.format(float(value.flat[worst]))
+        raise BadInput(f"{what[0].upper()}{what[1:]}{when}, and {known}.", remedy)
+
+
 def read_epw(lines: Iterable[str], name: str = "the weather file") -> Weather:
     """Weather of an EPW file's lines (read them as latin-1): EnergyPlus Weather, as TMY3 and TMYx years come.
 
@@ -63,7 +86,7 @@ def read_epw(lines: Iterable[str], name: str = "the weather file") -> Weather:
             raise BadInput(f"{name}, line {number}: more than a year.", "Give one year of 8,760 hours.")
         if (month - 1, day - 1, ending - 1) != wanted:
             raise BadInput(
-                f"{name}, line {number}: {_hour(wanted)} is missing before {month}-{day} hour {ending}.",
+                f"{name}, line {number}: {hour_said(hour)} is missing before {month}-{day} hour {ending}.",
                 "Fill the gap, or give a complete year.",
             )
         values[hour] = _readings(row, name, number)
@@ -73,40 +96,6 @@ def read_epw(lines: Iterable[str], name: str = "the weather file") -> Weather:
     where = ", ".join(part.strip() for part in rows[0][1:4] if part.strip(" -"))
     dry, humidity, pressure = values[:, 0], np.minimum(values[:, 1] / 100, 1.0), values[:, 2]
     return Weather(where, dry, humidity, pressure, wet_bulb_c(dry, humidity, pressure))
-
-
-def _whole(row: Sequence[str], column: int, name: str, line: int) -> int:
-    try:
-        return int(row[column])
-    except (IndexError, ValueError):
-        raise BadInput(
-            f"{name}, line {line}: column {column + 1} is no number.", "Give an unaltered .epw file."
-        ) from None
-
-
-_LIMITS = ((6, "dry bulb", -70.0, 70.0), (8, "relative humidity", 0.0, 110.0), (9, "pressure", 31e3, 120e3))
-"""EPW's own limits; 99.9, 999 and 999999 mark what is missing, and lie outside."""
-
-
-def _readings(row: Sequence[str], name: str, line: int) -> list[float]:
-    found = []
-    for column, what, low, high in _LIMITS:
-        try:
-            value = float(row[column])
-        except (IndexError, ValueError):
-            value = float("nan")
-        if not low <= value <= high:
-            raise BadInput(
-                f"{name}, line {line}: the {what} is missing or impossible.",
-                "Fill it in, or choose another file.",
-            )
-        found.append(value)
-    return found
-
-
-def _hour(moment: tuple[int, int, int]) -> str:
-    month, day, hour = moment
-    return f"{month + 1}-{day + 1} hour {hour + 1}"
 
 
 class Normals(Struct, frozen=True):
@@ -173,3 +162,32 @@ def _monthly(hourly: Floats) -> Floats:
     month = month_of_hour()
     means: Floats = np.bincount(month, hourly, 12) / np.bincount(month, minlength=12)
     return means
+
+
+def _whole(row: Sequence[str], column: int, name: str, line: int) -> int:
+    try:
+        return int(row[column])
+    except (IndexError, ValueError):
+        raise BadInput(
+            f"{name}, line {line}: column {column + 1} is no number.", "Give an unaltered .epw file."
+        ) from None
+
+
+_LIMITS = ((6, "dry bulb", -70.0, 70.0), (8, "relative humidity", 0.0, 110.0), (9, "pressure", 31e3, 120e3))
+"""EPW's own limits; 99.9, 999 and 999999 mark what is missing, and lie outside."""
+
+
+def _readings(row: Sequence[str], name: str, line: int) -> list[float]:
+    found = []
+    for column, what, low, high in _LIMITS:
+        try:
+            value = float(row[column])
+        except (IndexError, ValueError):
+            value = float("nan")
+        if not low <= value <= high:
+            raise BadInput(
+                f"{name}, line {line}: the {what} is missing or impossible.",
+                "Fill it in, or choose another file.",
+            )
+        found.append(value)
+    return found

@@ -1,17 +1,12 @@
-"""A fleet's faults: how many to expect, when they come, what falls together, and what flaps."""
+"""A fleet's faults: how many to expect, what falls together, and what flaps."""
 
 from collections.abc import Sequence
-from typing import Any
+from math import exp
 
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from starverse.model.errors import BadInput
-from starverse.physics.faults.hazard import Cause, arrhenius, expected_failures
-
-Floats = NDArray[np.floating[Any]]
-Ints = NDArray[np.integer[Any]]
+from starverse.physics.faults.hazard import Cause, expected_failures
 
 
 class Shared(Struct, frozen=True):
@@ -81,48 +76,6 @@ def expected_stops(
     return Stops(hours, by_cause, total, hours / total if total else float("inf"), lost)
 
 
-class Failures(Struct, frozen=True):
-    """Drawn failures in order of time: hours since the start, unit and cause by index, hours until
-    repaired."""
-
-    at_h: Floats
-    unit: Ints
-    cause: Ints
-    repair_h: Floats
-
-
-def draw_failures(
-    causes: Sequence[Cause], units: int, hours: float, temperature_c: Floats, uniforms: Floats
-) -> Failures:
-    """First failures of each unit by each cause within `hours`, from chance given as `uniforms` in (0, 1).
-
-    `temperature_c` has shape (units,), `uniforms` (2, causes, units): when, and how long the repair takes
-    (exponential about its mean). Inverse of the cumulated hazard: t = -ln u / λ, or η (-ln u / A)^(1/k). A
-    unit that failed is as new after its repair; within days or months a second failure is rare and not drawn.
-    """
-    if uniforms.shape != (2, len(causes), units) or temperature_c.shape != (units,):
-        raise BadInput(
-            f"`uniforms` has shape {uniforms.shape} and `temperature_c` {temperature_c.shape}.",
-            f"Give (2, {len(causes)}, {units}) and ({units},).",
-        )
-    at, who, why, fixed = [], [], [], []
-    for index, cause in enumerate(causes):
-        warmth = arrhenius(cause.activation_ev, cause.reference_c, temperature_c)
-        drawn = -np.log(uniforms[0, index])
-        if cause.shape == 1:
-            with np.errstate(divide="ignore"):
-                when = drawn / (cause.rate_per_h * warmth)
-        else:
-            when = cause.life_h * (drawn / warmth) ** (1 / cause.shape)
-        failed = np.flatnonzero(when < hours)
-        at.append(when[failed])
-        who.append(failed)
-        why.append(np.full(failed.shape, index))
-        fixed.append(-np.log(uniforms[1, index, failed]) * cause.repair_h)
-    order = np.argsort(np.concatenate(at), kind="stable")
-    return Failures(*(np.concatenate(column)[order] for column in (at, who, why, fixed)))
-
-
 class Flap(Struct, frozen=True):
     """A link that comes and goes: mean seconds up and down while it flaps, both exponential."""
 
@@ -148,4 +101,4 @@ def flapping(flap: Flap, tolerated_s: float) -> Flapping:
         raise BadInput("A flap has time up and time down.", "Give `up_s` and `down_s` above zero.")
     cycle = flap.up_s + flap.down_s
     outages = 3600 / cycle
-    return Flapping(flap.up_s / cycle, outages, outages * float(np.exp(-tolerated_s / flap.down_s)))
+    return Flapping(flap.up_s / cycle, outages, outages * exp(-tolerated_s / flap.down_s))

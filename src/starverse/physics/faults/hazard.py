@@ -132,13 +132,6 @@ def thermal_share(causes: Sequence[Cause]) -> float:
     return sum(cause.rate_per_h for cause in causes if cause.activation_ev > 0) / total
 
 
-def cycling_factor(swing_k: ArrayLike, reference_swing_k: float, exponent: float = 2.0) -> Floats:
-    """Coffin-Manson: how much faster solder tires under a larger daily swing, (ΔT / ΔTref)^q, q 1.9 to
-    2.7."""
-    factor: Floats = (np.asarray(swing_k, dtype=float) / reference_swing_k) ** exponent
-    return factor
-
-
 class WeibullFit(Struct, frozen=True):
     """Shape and characteristic life, in the unit of the ages."""
 

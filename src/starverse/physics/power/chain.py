@@ -135,10 +135,3 @@ def loss_share(losses: Losses) -> Floats:
     """Losses as a share of what comes in, shaped as the load."""
     share: Floats = losses.lost_w / losses.input_w
     return share
-
-
-def battery_hold_s(battery_wh: float, load_w: float, usable_share: float = 0.8) -> float:
-    """How long a battery carries a load: E / P; 30 kW for 15 s take 125 Wh (156 Wh at 80 % usable)."""
-    if load_w <= 0:
-        raise BadInput(f"A load of {load_w:g} W drains no battery.", "Give `load_w` above zero.")
-    return battery_wh * usable_share * 3600 / load_w
