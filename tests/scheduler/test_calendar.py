@@ -83,3 +83,23 @@ def test_it_is_the_first_moment_at_which_so_many_members_are_free(
         counts = np.bitwise_count(slot.lot.masks)
         assert int(counts.sum()) == member * count
         assert not (counts % member).any()
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 40), min_size=2, max_size=2), min_size=1, max_size=6),
+    st.sampled_from([(1, 1), (2, 1), (2, 2), (4, 2), (5, 1)]),
+    st.integers(0, 100),
+)
+def test_where_the_last_one_started_changes_no_answer(
+    ends: list[list[int]], asked: tuple[int, int], guess_ms: int
+) -> None:
+    """The guess may be far too early or too late: what is found is the same."""
+    fresh, misled = space_of(ends), space_of(ends)
+    request = wants(fresh, *asked)
+    misled.starts_ms[request.member, request.least.bit_length()] = guess_ms
+    slot, same = (earliest(space, request, 5, NEVER) for space in (fresh, misled))
+    assert (slot is None) == (same is None)
+    if slot and same:
+        assert slot.at_ms == same.at_ms
+        assert (slot.lot.nodes == same.lot.nodes).all()
+        assert (slot.lot.masks == same.lot.masks).all()

@@ -13,6 +13,10 @@ from starverse.scheduler.lot import Lot
 from starverse.scheduler.placement import Chosen, torus, tree
 from starverse.scheduler.space import Space
 
+_LONGER = 2
+"""Moments are looked at up to so many times the wait of the last request like it: what is far off is left
+out, unless too few are found so."""
+
 
 class Slot(NamedTuple):
     """Cards that are free for long enough from `at_ms` on."""
@@ -35,16 +39,19 @@ def earliest(space: Space, request: Request, from_ms: int, below: int) -> Slot |
 
     None if it never can: too few healthy cards on open nodes, or none that lie as they must.
     """
-    arrays = space.node, space.card, space.slot, space.busy(below)
-    times = np.empty(space.size * space.card.shape[2], np.int64)
-    found = later.moments(*arrays, space.size, request.member, from_ms, request.length_ms, below, times)
-    if found < request.least:
-        return None
-    times = times[:found]
+    like = request.member, request.least.bit_length()
+    guess_ms = from_ms + _LONGER * (space.starts_ms.get(like, from_ms) - from_ms)
+    times = _moments(space, request, from_ms, below, guess_ms)
+    if times.size < request.least:
+        times = _moments(space, request, from_ms, below)
+        if times.size < request.least:
+            return None
     at_ms = int(np.partition(times, request.least - 1)[request.least - 1])
+    space.starts_ms[like] = at_ms
     slot = _at(space, request, at_ms, below)
     if slot:
         return slot
+    times = _moments(space, request, from_ms, below)
     ends = space.slot[k.TO, : space.size][space.slot[k.WHOSE, : space.size] != 0]
     rest = np.concatenate([times, space.card[k.ENDS, : space.size].ravel(), ends])
     return _first(space, request, np.unique(rest[rest > at_ms]), below)
@@ -73,6 +80,15 @@ def instead(space: Space, request: Request, slot: Slot) -> Slot | None:
     masks = np.concatenate([masks, np.array([lowest(mask, count) for mask, count in cards], np.int64)])
     order = nodes.argsort()
     return Slot(slot.at_ms, Lot(nodes[order], masks[order]))
+
+
+def _moments(
+    space: Space, request: Request, from_ms: int, below: int, most_ms: int = int(k.NEVER) - 1
+) -> Ints:
+    """When members of a request could start, in no order; none of them after `most_ms`."""
+    times = np.empty(space.size * space.card.shape[2] + 1, np.int64)
+    args = space.size, request.member, from_ms, request.length_ms, below, most_ms, times
+    return times[: later.moments(space.node, space.card, space.slot, space.busy(below), *args)]
 
 
 def _first(space: Space, request: Request, times: Ints, below: int) -> Slot | None:

@@ -55,9 +55,11 @@ def moments(
     from_ms: int,
     length_ms: int,
     below: int,
+    most_ms: int,
     times: Ints,
 ) -> int:
-    """When members could start, into `times`; returns how many there are.
+    """When members could start, those of these moments up to `most_ms` into `times`, which has room for one
+    more than all; returns how many.
 
     On a node without reservations claims stand one after the other, so that `busy` says all; on one with
     reservations each card is looked at for the gap it would lie in.
@@ -68,16 +70,15 @@ def moments(
     for n in range(size):
         if not node[BOOKED, n]:
             if member == 1:
-                for c in range(cards):
-                    if busy[n, c] < NEVER:
-                        times[found] = max(busy[n, c], from_ms)
-                        found += 1
+                for c in range(cards):  # without a branch: what is written too much is written over
+                    times[found] = max(busy[n, c], from_ms)
+                    found += busy[n, c] <= most_ms
                 continue
             if member == cards:
                 last = from_ms
                 for c in range(cards):
                     last = max(last, busy[n, c])
-                if last < NEVER:
+                if last <= most_ms:
                     times[found] = last
                     found += 1
                 continue
@@ -92,7 +93,7 @@ def moments(
                 place -= 1
             row[place] = at_ms
         for c in range(member - 1, cards, member):
-            if row[c] >= NEVER:
+            if row[c] > most_ms:
                 break
             times[found] = max(row[c], from_ms)
             found += 1

@@ -1,5 +1,7 @@
 """Runs that leave for other cards: what their next runs are to have is kept for them, in one decision."""
 
+from collections.abc import Iterator
+
 from starverse.money.lease import lease_for
 from starverse.money.ledger import WALLET
 from starverse.scheduler.bookings import lowest
@@ -33,6 +35,10 @@ class Moves:
     def count(self) -> int:
         """How many runs were moved in this decision."""
         return len(self._why)
+
+    def __iter__(self) -> Iterator[str]:
+        """The runs that were moved in this decision."""
+        return iter(self._why)
 
     def __contains__(self, run: object) -> bool:
         """Whether a run was moved in this decision."""

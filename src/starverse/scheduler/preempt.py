@@ -1,7 +1,6 @@
 """Who has to leave so that a job of a better class can start: chosen only once its place is proven."""
 
-from collections.abc import Callable, Container, Iterable, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -80,6 +79,8 @@ class Victims(NamedTuple):
     """By number: the number again, or nobody's."""
     parts: dict[Lot, int]
     """The numbers of those that have a part of a card."""
+    number: dict[str, int]
+    """The number of each run."""
 
     @classmethod
     def among(cls, runs: Iterable[tuple[Running, Lot]], now_ms: int) -> "Victims":
@@ -95,7 +96,7 @@ class Victims(NamedTuple):
             else:
                 lost = max(now_ms - max(run.checkpoint_ms, run.placed_ms), 0) * run.milli_cards
                 ripe.append((lost, run.run, lot))
-        ripe.sort(key=itemgetter(0, 1))
+        ripe.sort()  # by names where they lose the same: no two have one
         sizes = np.array([lot.nodes.size for _, _, lot in ripe], np.int64)
         return cls(
             [(name, lot) for _, name, lot in ripe],
@@ -106,16 +107,18 @@ class Victims(NamedTuple):
             np.repeat(np.arange(1, len(ripe) + 1), sizes),
             np.arange(len(ripe) + 1),
             {lot: number for number, (_, _, lot) in enumerate(ripe, 1) if lot.milli},
+            {name: number for number, (_, name, _) in enumerate(ripe, 1)},
         )
 
-    def without(self, names: Container[str]) -> "Victims":
+    def without(self, names: Iterable[str]) -> "Victims":
         """The others: these leave already, or go on elsewhere."""
-        gone = np.array([False, *(name in names for name, _ in self.runs)])
-        return self._replace(
-            runs=[_NOBODY if run[0] in names else run for run in self.runs],
-            owners=np.where(gone, _NOBODYS, self.owners),
-            parts={lot: number for lot, number in self.parts.items() if not gone[number]},
-        )
+        runs, owners, parts = self.runs.copy(), self.owners.copy(), self.parts
+        for number in filter(None, map(self.number.get, names)):
+            if runs[number - 1][1] in parts:
+                parts = {lot: each for lot, each in parts.items() if each != number}
+            runs[number - 1] = _NOBODY
+            owners[number] = _NOBODYS
+        return self._replace(runs=runs, owners=owners, parts=parts)
 
 
 def evict(

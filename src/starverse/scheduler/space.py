@@ -55,6 +55,9 @@ class Space:
         self.stock = np.zeros((2, 16), np.int64)
         self.parts = Parts()
         self._ahead = Ahead()
+        self.starts_ms: dict[tuple[int, int], int] = {}
+        """When the last request of each size of member and number of them (in powers of two) could start: a
+        guess where to look for the next, which no answer hangs on."""
         self.changes = 0
         self.shrunk = 0
         """Counts the times that a node closed or lost a card: promises may lie on it."""
