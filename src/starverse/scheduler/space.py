@@ -108,7 +108,7 @@ class Space:
         self.node[k.HEALTHY, row] = healthy
         self.node[k.OPEN, row] = is_open
         k.refresh(self.node, self.card, self.slot, row)
-        self._ahead.forget()
+        self._ahead.reset()
         self._loosened(row)
 
     def _widen(self, cards: int) -> None:
@@ -229,7 +229,7 @@ class Space:
 
     def take(self, lot: Lot, ends_ms: int) -> None:
         """Mark cards as used, at the latest until then; no run may have them, or so much of a shared one."""
-        self._ahead.forget()
+        self._ahead.forget(lot.nodes)
         self._follow(lot)
         if lot.milli:
             self.parts.take(self.node, self.card, self.slot, lot, ends_ms)
@@ -244,7 +244,7 @@ class Space:
 
     def undo(self, lot: Lot) -> None:
         """Take back a `take` that was only tried: nobody hears of it."""
-        self._ahead.forget()
+        self._ahead.forget(lot.nodes)
         self._follow(lot)
         if lot.milli:
             self.parts.give(self.node, self.card, self.slot, lot)
@@ -254,7 +254,7 @@ class Space:
 
     def until(self, lot: Lot, ends_ms: int) -> None:
         """Say anew when the run on these cards ends at the latest."""
-        self._ahead.forget()
+        self._ahead.forget(lot.nodes)
         self._follow(lot)
         if lot.milli:
             self.parts.until(self.node, self.card, self.slot, lot, ends_ms)
@@ -285,7 +285,7 @@ class Space:
     def forget(self, lot: Lot, whose: int) -> None:
         """Take back a `claim` that was only tried: nobody hears of it."""
         k.unclaim(self.node, self.card, self.slot, lot.nodes, whose)
-        self._ahead.unclaimed(whose)
+        self._ahead.unclaimed(lot.nodes, whose)
         self._follow(lot)
 
     def unclaim(self, lot: Lot, whose: int) -> None:
