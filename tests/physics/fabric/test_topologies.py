@@ -103,7 +103,18 @@ def test_the_cut_of_a_torus_is_that_of_tpu_v4() -> None:
     assert pod.network.bytes_per_s.sum() == pytest.approx(1.1e15, rel=0.05)
 
 
-@pytest.mark.parametrize("torus", [Grid((4, 2, 2)), Grid((2, 6)), Grid((8,))], ids=str)
+def test_an_axis_of_two_has_one_wire_and_an_axis_of_one_none() -> None:
+    """ASTRA-sim's Ring of two keeps one link each way; slices of TPU v4 wrap no axis shorter than 4."""
+    pair = Grid((1, 2), link_bytes_per_s=1e9)
+    assert [pair.network.link_name(link) for link in range(pair.network.links)] == [
+        "card (0,0) → card (0,1)",
+        "card (0,1) → card (0,0)",
+    ]
+    assert pair.bisection_bytes_per_s() == 1e9
+    assert Grid((4, 2, 3)).network.links == 24 * (2 + 1 + 2)
+
+
+@pytest.mark.parametrize("torus", [Grid((4, 2, 2)), Grid((2, 6)), Grid((8,)), Grid((2, 2, 2))], ids=str)
 def test_no_halving_of_a_torus_is_thinner_than_its_bisection(torus: Grid) -> None:
     """By trying all halvings of its cards."""
     net, cards = torus.network, torus.cards

@@ -149,9 +149,10 @@ def torus_alltoall_s(dims: tuple[int, ...], bytes_: float, wire: Wire) -> float:
     """The fullest wire of a whole torus, every card sending S/n to each: floor(k²/4) S / 2kB on axis k.
 
     Of the k - 1 others on an axis the distances sum to floor(k²/4), shared by the wires of both ways; with k
-    even this is the bisection bound kS/8B. The longest way adds its steps.
+    even this is the bisection bound kS/8B. An axis of 2 has one wire (`Grid`): S/2B. The longest way adds its
+    steps.
     """
-    body_s = max(k * k // 4 * bytes_ / (2 * k * wire.bytes_per_s) for k in dims)
+    body_s = max(k * k // 4 * bytes_ / ((2 if k > 2 else 1) * k * wire.bytes_per_s) for k in dims)
     return sum(k // 2 for k in dims) * wire.step_ns * 1e-9 + body_s
 
 
