@@ -25,29 +25,6 @@ LINK_GBPS, HOP_NS = 800.0, 500.0
 """and its links."""
 
 
-class _Run(msgspec.Struct, frozen=True):
-    at_ms: int
-    job: str
-    cards: dict[str, tuple[int, ...]]
-
-
-class _Solved(msgspec.Struct, frozen=True):
-    """What is needed of the file that `starverse solve --json` writes."""
-
-    events: list[tuple[int, ev.Event]]
-    running: list[_Run]
-
-
-class _Asked(NamedTuple):
-    """A network, the names of its nodes in the order of their cards, and how many cards those have."""
-
-    topology: Topology
-    nodes: list[str]
-    node_cards: int
-    cards: int
-    named: bool
-
-
 def cluster_of(words: str) -> Cluster:
     """The cluster of a file, or of a preset's name."""
     file = Path(words)
@@ -127,6 +104,29 @@ def collective(question: Question, *, json: bool) -> None:
     if json:  # for people the means and extremes say enough
         answer |= {"hops_shares": found.hops, "message_ns_shares": found.message_ns}
     show_answer(answer, json=json)
+
+
+class _Run(msgspec.Struct, frozen=True):
+    at_ms: int
+    job: str
+    cards: dict[str, tuple[int, ...]]
+
+
+class _Solved(msgspec.Struct, frozen=True):
+    """What is needed of the file that `starverse solve --json` writes."""
+
+    events: list[tuple[int, ev.Event]]
+    running: list[_Run]
+
+
+class _Asked(NamedTuple):
+    """A network, the names of its nodes in the order of their cards, and how many cards those have."""
+
+    topology: Topology
+    nodes: list[str]
+    node_cards: int
+    cards: int
+    named: bool
 
 
 def _slowed(words: str) -> tuple[str, float]:

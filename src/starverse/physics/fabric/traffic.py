@@ -82,6 +82,16 @@ def collective(
     return Timing(kind, cards.size, bytes_, total_s, wires[0], bottleneck, wires[1])
 
 
+def slowest_bytes_per_s(
+    topology: Topology, source: Ints, target: Ints, conditions: Conditions = WELL
+) -> float:  # fmt: skip
+    """The least of the fair rates of these flows, all going on at once beside those of other jobs."""
+    net = _as_it_is(topology.network, conditions)
+    routes, others = _routed(topology, source, target, conditions), _others(topology, conditions)
+    every = routes if others is None else joined([routes, others])
+    return float(fair_rates(every, net.bytes_per_s)[: routes.flows].min())
+
+
 def _all_to_all_s(
     topology: Topology, net: Network, cards: Ints, bytes_: float, conditions: Conditions
 ) -> tuple[float, int]:
@@ -115,16 +125,6 @@ def _all_to_all_s(
     share = loss.goodput_share(conditions.loss_share, window, conditions.recovery)
     tail_s = loss.tail_s(conditions.loss_share, ranks * (ranks - 1), conditions.timeout_s)
     return lag_s + float(time_s[link]) / share + tail_s, link
-
-
-def slowest_bytes_per_s(
-    topology: Topology, source: Ints, target: Ints, conditions: Conditions = WELL
-) -> float:  # fmt: skip
-    """The least of the fair rates of these flows, all going on at once beside those of other jobs."""
-    net = _as_it_is(topology.network, conditions)
-    routes, others = _routed(topology, source, target, conditions), _others(topology, conditions)
-    every = routes if others is None else joined([routes, others])
-    return float(fair_rates(every, net.bytes_per_s)[: routes.flows].min())
 
 
 def _routed(topology: Topology, source: Ints, target: Ints, conditions: Conditions) -> Routes:
