@@ -57,12 +57,12 @@ SHOWN = {
     "N2": ("step_longer_share", 100),
     "N3": ("alone_s", 1e3),
     "N4": ("hops_most", 1),
-    "N5": ("alone_efficiency_share", 100),
+    "N5": ("alone_wire_share", 100),
     "N6": ("alone_s", 1e3),
 }
 """Where a line's answer has the row's figure, and how many of the row's unit one of the answer's is."""
 
-AS_FLOWS = {"alone_s": "time_s", "alone_efficiency_share": "efficiency_share"}
+AS_FLOWS = {"alone_s": "time_s", "alone_wire_share": "wire_share"}
 """Closed forms, and the same by flows through the network."""
 
 

@@ -26,29 +26,6 @@ LINK_GBPS, HOP_NS = 800.0, 500.0
 """and its links."""
 
 
-class _Run(msgspec.Struct, frozen=True):
-    at_ms: int
-    job: str
-    cards: dict[str, tuple[int, ...]]
-
-
-class _Solved(msgspec.Struct, frozen=True):
-    """What is needed of the file that `starverse solve --json` writes."""
-
-    events: list[tuple[int, ev.Event]]
-    running: list[_Run]
-
-
-class _Asked(NamedTuple):
-    """A network, the names of its nodes in the order of their cards, and how many cards those have."""
-
-    topology: Topology
-    nodes: list[str]
-    node_cards: int
-    cards: int
-    named: bool
-
-
 def cluster_of(words: str) -> Cluster:
     """The cluster of a file, or of a preset's name."""
     file = Path(words)
@@ -108,9 +85,11 @@ def collective(question: Question, *, json: bool) -> None:
         "time_s": timing.time_s,
         "alone_s": found.alone and found.alone.time_s,
         "alone_efficiency_share": found.alone and found.alone.efficiency_share,
+        "alone_wire_share": found.alone and found.alone.wire_share,
         "algorithm_bytes_per_s": timing.algorithm_bytes_per_s,
         "bus_bytes_per_s": timing.bus_bytes_per_s,
         "efficiency_share": timing.efficiency_share,
+        "wire_share": timing.wire_share,
         "bottleneck": timing.bottleneck,
         "loss_stretch": found.loss_stretch,
         "step_longer_share": None if exposed is None else step_stretch(exposed, found.loss_stretch) - 1,
@@ -126,6 +105,29 @@ def collective(question: Question, *, json: bool) -> None:
     if json:  # for people the means and extremes say enough
         answer |= {"hops_shares": found.hops, "message_ns_shares": found.message_ns}
     show_answer(answer, json=json)
+
+
+class _Run(msgspec.Struct, frozen=True):
+    at_ms: int
+    job: str
+    cards: dict[str, tuple[int, ...]]
+
+
+class _Solved(msgspec.Struct, frozen=True):
+    """What is needed of the file that `starverse solve --json` writes."""
+
+    events: list[tuple[int, ev.Event]]
+    running: list[_Run]
+
+
+class _Asked(NamedTuple):
+    """A network, the names of its nodes in the order of their cards, and how many cards those have."""
+
+    topology: Topology
+    nodes: list[str]
+    node_cards: int
+    cards: int
+    named: bool
 
 
 def _slowed(words: str) -> tuple[str, float]:

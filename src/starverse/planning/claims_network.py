@@ -176,7 +176,7 @@ def n5(claimed: float = 93.0, buffer_bytes: float = BUFFER_BYTES) -> Claim:
     torus = topology_of(words, FAST_BYTES_PER_S, wire.step_ns)
     timing = alone(torus, "all-reduce", "bucket", buffer_bytes)
     assert timing is not None, "a torus reduces in buckets"
-    cards, computed = timing.cards, 100 * timing.efficiency_share
+    cards, computed = timing.cards, 100 * timing.wire_share
     flat = computed * timing.time_s / ring_allreduce_s(cards, buffer_bytes, wire)
     lag_s = 2 * sum(length - 1 for length in TORUS) * wire.step_ns * 1e-9
     enough = claimed / (100 - claimed) * lag_s * wire.bytes_per_s / bus_factor("all-reduce", cards)

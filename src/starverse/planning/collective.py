@@ -12,10 +12,11 @@ from starverse.physics.fabric.bucket import torus_allreduce_s
 from starverse.physics.fabric.collectives import Timing, Wire, closed_form_s, torus_alltoall_s
 from starverse.physics.fabric.grid import Grid
 from starverse.physics.fabric.loss import goodput_share, window_packets
-from starverse.physics.fabric.network import Flags, Network
+from starverse.physics.fabric.network import Flags, Ints, Network
 from starverse.physics.fabric.steps import AS_FLOWS
 from starverse.physics.fabric.topology import Nodes, Topology, latencies_ns
 from starverse.physics.fabric.traffic import WELL, Conditions, collective
+from starverse.physics.fabric.wires import node_of, several, wire_bytes_per_s, wires_each
 
 EQUATIONS = {
     "ring": "steps × (way + part / rate), part = bytes / cards",
@@ -39,10 +40,10 @@ SOURCES = {
 class Answer:
     """A collective's timing, by which algorithm, by which equation, and what an idle network would do.
 
-    `alone` is the closed form between equals on the cards' own wires, where the algorithm has one. Of the
-    whole network, idle: hops and a small message's time between two cards (`topology.latencies_ns`), with the
-    share of pairs so far apart, and what half of the cards can send to the other half. `loss_stretch` is how
-    many times as long a flow takes at the cards' own speed for the packets that are lost.
+    `alone` is the closed form between equals, where the algorithm has one. Of the whole network, idle: hops
+    and a small message's time between two cards (`topology.latencies_ns`), with the share of pairs so far
+    apart, and what half of the cards can send to the other half. `loss_stretch` is how many times as long a
+    flow takes at the speed of one wire that leaves its node for the packets that are lost.
     """
 
     timing: Timing
@@ -114,7 +115,7 @@ def plan_collective(
         algorithm=name,
         equation=EQUATIONS[name],
         source=SOURCES[name],
-        alone=alone(topology, kind, name, bytes_, ranks.size),
+        alone=alone(topology, kind, name, bytes_, ranks),
         hops=tuple(zip(hops.tolist(), share.tolist(), strict=True)),
         message_ns=tuple(zip(lag_ns.tolist(), seen.tolist(), strict=True)),
         bisection_bytes_per_s=topology.bisection_bytes_per_s(),
@@ -128,32 +129,44 @@ def plan_collective(
 
 
 def alone(
-    topology: Topology, kind: str, algorithm: str, bytes_: float, cards: int = 0
-) -> Timing | None:  # fmt: skip
-    """A collective in closed form between so many cards (all when 0) that have the network for themselves.
+    topology: Topology, kind: str, algorithm: str, bytes_: float, cards: Ints | None = None
+) -> Timing | None:
+    """A collective in closed form between cards (all if none are named) that have the network to themselves.
 
-    By the speed of the cards' own wires and the longest of the network's links' latencies. None where the
-    algorithm has no such form.
+    By the speed of one wire that leaves a card's node (`wires.wire_bytes_per_s`) and the longest of the
+    network's links' latencies. None where the algorithm has no such form, or the cards are not what it takes
+    them for: equals, with one wire where they send to several at once, and not some of them in one node.
     """
-    net = topology.network
-    cards = cards or topology.cards
-    speed = float(net.bytes_per_s[net.tail < net.cards].max())
-    wire = Wire(speed, float(net.latency_ns.max()))
-    box = _box(topology, cards)
-    if isinstance(topology, Grid) and topology.kind == "torus" and kind == "all-to-all":
-        time_s = torus_alltoall_s(topology.dims, bytes_, wire) if cards == topology.cards else None
+    ranks = np.arange(topology.cards) if cards is None else cards
+    speed = wire_bytes_per_s(topology, ranks)
+    wire = Wire(speed, float(topology.network.latency_ns.max()))
+    box = _box(topology, ranks.size)
+    time_s: float | None = None
+    if kind == "all-to-all" and isinstance(topology, Grid) and topology.kind == "torus":
+        time_s = torus_alltoall_s(box, bytes_, wire) if box else None
     elif algorithm == "bucket":
         time_s = torus_allreduce_s(box, bytes_, wire) if box else None
-    elif algorithm == "hierarchical" or (kind, algorithm) == ("broadcast", "ring"):
-        time_s = None
-    else:
-        time_s = closed_form_s(kind, algorithm, cards, bytes_, wire)
-    return None if time_s is None else Timing(kind, cards, bytes_, time_s, speed)
+    elif (kind, algorithm) != ("broadcast", "ring") and _is_between_equals(topology, algorithm, ranks):
+        time_s = closed_form_s(kind, algorithm, ranks.size, bytes_, wire)
+    if time_s is None:
+        return None
+    return Timing(kind, ranks.size, bytes_, time_s, speed, wires=wires_each(topology, kind, ranks))
 
 
 def loss_stretch(loss_share: float, recovery: str, bytes_per_s: float, round_trip_s: float) -> float:
     """How many times as long a flow at full speed takes for the packets that are lost, timeouts apart."""
     return 1 / goodput_share(loss_share, window_packets(bytes_per_s, round_trip_s), recovery)
+
+
+def _is_between_equals(topology: Topology, algorithm: str, cards: Ints) -> bool:
+    """Whether cards see of the network what a form takes them to see."""
+    if algorithm == "ring":
+        return True  # as quick as its slowest step, which leaves a node wherever there are two
+    nodes = np.unique(node_of(topology, cards)).size
+    if algorithm == "hierarchical" or 1 < nodes < cards.size:
+        return False
+    at_once = algorithm in {"direct", "tree"}
+    return nodes == 1 or not (at_once and several(topology, cards))
 
 
 def _as_named(
@@ -172,7 +185,7 @@ def _as_named(
     return conditions
 
 
-def _ranks(topology: Topology, cards: int | Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _ranks(topology: Topology, cards: int | Sequence[int]) -> Ints:
     many = (cards or topology.cards) if isinstance(cards, int) else len(cards)
     if 2 <= many <= topology.cards:
         ranks = np.arange(many, dtype=np.int64) if isinstance(cards, int) else np.array(cards, dtype=np.int64)

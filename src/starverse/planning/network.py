@@ -31,29 +31,6 @@ def network_of(cluster: Cluster) -> Topology:
     return Nodes(outside, node.cards, node.inside_gbps * GBPS, node.inside_hop_ns, by_rail)
 
 
-def _between(cluster: Cluster) -> Topology:
-    """The network without what is inside the nodes."""
-    net, speed = cluster.network, cluster.network.link_gbps * GBPS
-    match net:
-        case Torus() | HyperX():
-            each = cluster.cards // cluster.count(net.of)
-            card = (net.card_gbps or net.link_gbps) * GBPS if each > 1 else net.card_gbps * GBPS
-            kind = "torus" if isinstance(net, Torus) else "hyperx"
-            return Grid(net.size, kind, each, speed * net.cables, card, net.hop_ns)
-        case Ethernet():
-            return tree.FatTree((cluster.cards,), (1,), (speed,), hop_ns=net.hop_ns)
-        case FatTree():
-            return tree.FatTree(net.down, net.up, (speed,) * len(net.down), hop_ns=net.hop_ns)
-        case Dragonfly():
-            card, apart = (net.card_gbps * GBPS or speed, net.global_gbps * GBPS or speed)
-            sizes = net.groups, net.switches, net.cards_each, net.global_each
-            return dragonfly.Dragonfly(*sizes, card, speed, apart, net.hop_ns)
-    rails = 1 if isinstance(net, Clos) else cluster.node.cards
-    return tree.clos(
-        cluster.cards, net.radix, speed, net.oversubscription, rails, net.hop_ns, net.leaves_each
-    )
-
-
 def link_of(cluster: Cluster) -> tuple[int, int]:
     """What a link between neighbours of a cluster's torus carries, bytes/s, and what its hop takes, ns.
 
@@ -108,6 +85,29 @@ def topology_of(
     if node_cards > 1:
         return Nodes(outside, node_cards, node_bytes_per_s, by_rail=head == "rail")
     return outside
+
+
+def _between(cluster: Cluster) -> Topology:
+    """The network without what is inside the nodes."""
+    net, speed = cluster.network, cluster.network.link_gbps * GBPS
+    match net:
+        case Torus() | HyperX():
+            each = cluster.cards // cluster.count(net.of)
+            card = (net.card_gbps or net.link_gbps) * GBPS if each > 1 else net.card_gbps * GBPS
+            kind = "torus" if isinstance(net, Torus) else "hyperx"
+            return Grid(net.size, kind, each, speed * net.cables, card, net.hop_ns)
+        case Ethernet():
+            return tree.FatTree((cluster.cards,), (1,), (speed,), hop_ns=net.hop_ns)
+        case FatTree():
+            return tree.FatTree(net.down, net.up, (speed,) * len(net.down), hop_ns=net.hop_ns)
+        case Dragonfly():
+            card, apart = (net.card_gbps * GBPS or speed, net.global_gbps * GBPS or speed)
+            sizes = net.groups, net.switches, net.cards_each, net.global_each
+            return dragonfly.Dragonfly(*sizes, card, speed, apart, net.hop_ns)
+    rails = 1 if isinstance(net, Clos) else cluster.node.cards
+    return tree.clos(
+        cluster.cards, net.radix, speed, net.oversubscription, rails, net.hop_ns, net.leaves_each
+    )
 
 
 def _outside(head: str, rest: str, speed: float, hop_ns: float, node_cards: int) -> Topology:

@@ -103,6 +103,17 @@ def test_an_all_to_all_on_a_ring_is_held_up_by_its_bisection() -> None:
     assert 0.320 <= timing.time_s <= 0.3225
 
 
+@pytest.mark.parametrize("dims", [(2,), (2, 2), (3, 2), (4, 2, 2), (2, 1, 5), (8,), (7,)])
+@pytest.mark.parametrize("spread", [False, True], ids=["one path", "spread"])
+def test_an_all_to_all_on_a_torus_takes_as_long_as_in_closed_form(
+    dims: tuple[int, ...], spread: bool
+) -> None:
+    """With an axis of 2, too, whose places have one wire between them: S/2B, whichever way it is routed."""
+    torus = Grid(dims, link_bytes_per_s=50e9)
+    timing = collective(torus, "all-to-all", "direct", np.arange(torus.cards), GIB, Conditions(spread=spread))
+    assert timing.time_s == pytest.approx(torus_alltoall_s(dims, GIB, Wire(50e9, 500)), rel=1e-9)
+
+
 def test_an_all_to_all_through_a_switch_fills_every_port() -> None:
     """ASTRA-sim, congestion-aware: 10.002 ms; all pairs stand for themselves or one for several."""
     switch = FatTree((1024,), (1,), (100.0 * GIB,))

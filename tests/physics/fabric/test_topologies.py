@@ -96,6 +96,35 @@ def test_rails_reach_a_card_of_their_own_over_fewer_switches_than_the_others() -
     assert share[0] == pytest.approx((15 + 7) / 127)
 
 
+def test_past_a_failed_switch_of_a_node_the_network_outside_has_a_way() -> None:
+    """Rails: to the own rail as ever, to others of any node by the leaves and spines; nobody is cut off."""
+    rails = Nodes(clos(64, 16, 1.0, rails=8), 8, 9.0, by_rail=True)
+    net = rails.network
+    failed = net.links_at(net.vertex("node 0"))
+    source, target = np.array([0, 0, 0, 9]), np.array([8, 9, 1, 17])
+    routes = rails.route(source, target, failed=failed)
+    assert not routes.cut.any()
+    assert not failed[routes.link].any()
+    assert list(np.diff(routes.first)) == [2, 4, 4, 2]
+    one = net.links_between(net.vertex("card 1"), net.vertex("node 0"))  # a port of the switch
+    assert list(np.diff(rails.route(source, target, failed=one).first)) == [2, 4, 4, 2]
+    every = failed | net.links_at(net.vertex("leaf 0"))
+    assert list(rails.route(source, target, failed=every).cut) == [True, True, True, False]
+
+
+def test_past_a_failed_leaf_of_the_target_s_rail_the_own_rail_has_a_way() -> None:
+    rails = Nodes(clos(256, 16, 1.0, rails=8), 8, 9.0, by_rail=True)
+    net = rails.network
+    card, far = 0, 129
+    first, second = rails.route(np.array([card]), np.array([far])).link[[0, 2]]
+    assert net.link_name(first) == "card 0 → node 0"
+    failed = net.links_at(int(net.head[second]))
+    routes = rails.route(np.array([card]), np.array([far]), failed=failed)
+    assert not routes.cut.any()
+    assert net.link_name(routes.link[0]) == "card 0 → leaf 0"
+    assert not failed[routes.link].any()
+
+
 def test_the_cut_of_a_torus_is_that_of_tpu_v4() -> None:
     """A pod of 16 × 16 × 16: 24 TB/s across the middle, 1.1 PB/s in all (Google Cloud, TPU v4)."""
     pod = Grid((16, 16, 16), link_bytes_per_s=45e9)
@@ -103,7 +132,18 @@ def test_the_cut_of_a_torus_is_that_of_tpu_v4() -> None:
     assert pod.network.bytes_per_s.sum() == pytest.approx(1.1e15, rel=0.05)
 
 
-@pytest.mark.parametrize("torus", [Grid((4, 2, 2)), Grid((2, 6)), Grid((8,))], ids=str)
+def test_an_axis_of_two_has_one_wire_and_an_axis_of_one_none() -> None:
+    """ASTRA-sim's Ring of two keeps one link each way; slices of TPU v4 wrap no axis shorter than 4."""
+    pair = Grid((1, 2), link_bytes_per_s=1e9)
+    assert [pair.network.link_name(link) for link in range(pair.network.links)] == [
+        "card (0,0) → card (0,1)",
+        "card (0,1) → card (0,0)",
+    ]
+    assert pair.bisection_bytes_per_s() == 1e9
+    assert Grid((4, 2, 3)).network.links == 24 * (2 + 1 + 2)
+
+
+@pytest.mark.parametrize("torus", [Grid((4, 2, 2)), Grid((2, 6)), Grid((8,)), Grid((2, 2, 2))], ids=str)
 def test_no_halving_of_a_torus_is_thinner_than_its_bisection(torus: Grid) -> None:
     """By trying all halvings of its cards."""
     net, cards = torus.network, torus.cards

@@ -111,3 +111,10 @@ def test_slices_of_pods_hold_on_a_torus() -> None:
     topology = torus_of(3, 4)
     room = np.array([1, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0, 0])
     assert cells_of(topology, room, 4, Rule(slices=((0, 2),))) <= {(0, 0), (0, 1), (0, 2), (2, 0), (2, 1)}
+
+
+@pytest.mark.parametrize(("want", "shape"), [(4, [1, 2, 2]), (5, [1, 1, 5]), (8, [2, 2, 2]), (12, [2, 2, 3])])
+def test_a_gang_lies_in_a_compact_box(want: int, shape: list[int]) -> None:
+    """Not in a part of a longer ring: a line that is not closed takes no longer, but for the hops back."""
+    cells = cells_of(torus_of(10, 15, 5), np.ones(750, np.int64), want)
+    assert sorted(len({cell[axis] for cell in cells}) for axis in range(3)) == shape

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from starverse.model.errors import BadInput
 from starverse.physics.cooling.card import CardThermal
-from starverse.physics.cooling.step import exact_step
+from starverse.physics.cooling.step import Step, exact_step
 
 Floats = NDArray[np.floating[Any]]
 
@@ -71,10 +71,14 @@ def run(
         step.a,
         step.b,
     )
-    row_s = steps_per_row * step_s
-    # Sums over steps become integrals by the same matrices, for all rows at once.
+    return _course(thermal, state, start_c, float(inlet_c.sum()) * steps_per_row, step, step_s)
+
+
+def _course(
+    thermal: CardThermal, state: Floats, start_c: float, sum_inlet: float, step: Step, step_s: float
+) -> Course:  # fmt: skip
+    """What became of the cards; sums over steps become integrals by the same matrices, for all rows."""
     sum_die, sum_sink, sum_power = state[3], state[4], state[5]
-    sum_inlet = float(inlet_c.sum()) * steps_per_row
     integral_sink = (
         step.g[1, 0] * sum_die + step.g[1, 1] * sum_sink + step.h[1, 0] * sum_power + step.h[1, 1] * sum_inlet
     )
@@ -84,7 +88,7 @@ def run(
         sink_c=state[1],
         peak_c=state[2],
         heat_in_j=sum_power * step_s,
-        heat_out_j=(integral_sink - float(inlet_c.sum()) * row_s) / thermal.sink_k_per_w,
+        heat_out_j=(integral_sink - sum_inlet * step_s) / thermal.sink_k_per_w,
         stored_j=stored,
     )
 
@@ -128,31 +132,7 @@ def _run_kernel(
                 cold[k] = b[1, 0] * level + b[1, 1] * inlet[row]
                 sum_die[k] = 0.0
                 sum_sink[k] = 0.0
-            done = 0
-            while done < steps:
-                # Four steps at a time stay in registers; a remainder goes singly.
-                together = _TOGETHER if done + _TOGETHER <= steps else 1
-                for k in range(width):
-                    at_die, at_sink, hottest = die[k], sink[k], peak[k]
-                    die_sum, sink_sum = sum_die[k], sum_sink[k]
-                    if together == _TOGETHER:
-                        for _ in range(_TOGETHER):
-                            die_sum += at_die
-                            sink_sum += at_sink
-                            after = lean_hot[k] * at_die + a01 * at_sink + hot[k]
-                            at_sink = lean_cold[k] * at_die + a11 * at_sink + cold[k]
-                            at_die = after
-                            hottest = max(hottest, after)
-                    else:
-                        die_sum += at_die
-                        sink_sum += at_sink
-                        after = lean_hot[k] * at_die + a01 * at_sink + hot[k]
-                        at_sink = lean_cold[k] * at_die + a11 * at_sink + cold[k]
-                        at_die = after
-                        hottest = max(hottest, after)
-                    die[k], sink[k], peak[k] = at_die, at_sink, hottest
-                    sum_die[k], sum_sink[k] = die_sum, sink_sum
-                done += together
+            _go_on(steps, width, a01, a11, lean_hot, lean_cold, hot, cold, die, sink, peak, sum_die, sum_sink)
             for k in range(width):
                 full = power[row, first + k]
                 state[3, first + k] += sum_die[k]
@@ -160,3 +140,36 @@ def _run_kernel(
                 state[5, first + k] += full * ((1 - leakage * reference) * steps + leakage * sum_die[k])
         for k in range(width):
             state[0, first + k], state[1, first + k], state[2, first + k] = die[k], sink[k], peak[k]
+
+
+@njit(cache=True, fastmath=True)
+def _go_on(
+    steps: int, width: int, a01: float, a11: float, lean_hot: Any, lean_cold: Any, hot: Any, cold: Any,
+    die: Any, sink: Any, peak: Any, sum_die: Any, sum_sink: Any,
+) -> None:  # fmt: skip
+    """Step a block of cards through one row; die and sink are linear in those of the step before."""
+    done = 0
+    while done < steps:
+        # Four steps at a time stay in registers; a remainder goes singly.
+        together = _TOGETHER if done + _TOGETHER <= steps else 1
+        for k in range(width):
+            at_die, at_sink, hottest = die[k], sink[k], peak[k]
+            die_sum, sink_sum = sum_die[k], sum_sink[k]
+            if together == _TOGETHER:
+                for _ in range(_TOGETHER):
+                    die_sum += at_die
+                    sink_sum += at_sink
+                    after = lean_hot[k] * at_die + a01 * at_sink + hot[k]
+                    at_sink = lean_cold[k] * at_die + a11 * at_sink + cold[k]
+                    at_die = after
+                    hottest = max(hottest, after)
+            else:
+                die_sum += at_die
+                sink_sum += at_sink
+                after = lean_hot[k] * at_die + a01 * at_sink + hot[k]
+                at_sink = lean_cold[k] * at_die + a11 * at_sink + cold[k]
+                at_die = after
+                hottest = max(hottest, after)
+            die[k], sink[k], peak[k] = at_die, at_sink, hottest
+            sum_die[k], sum_sink[k] = die_sum, sink_sum
+        done += together

@@ -1,6 +1,7 @@
 """Collectives on symmetric fabrics in closed form."""
 
 from collections.abc import Sequence
+from math import prod
 
 LINK_BYTES_PER_S = 100_000_000_000
 """A link of 800 Gbit/s each way. Here a link is all that joins two neighbouring domains: one cable where none
@@ -20,25 +21,22 @@ def allreduce_in_box_ns(
     link_bytes_per_s: int = LINK_BYTES_PER_S,
     hop_ns: int = HOP_NS,
 ) -> int:
-    """The time of an all-reduce over a box of a torus, in whole ns: rings axis by axis, the longest first.
+    """The time of an all-reduce over a box of a torus, in whole ns, ring by ring along its axes.
 
     `dims` is the box, `torus` the whole, both in domains; `message_bytes` are a domain's, over its link.
     Along an axis of d domains, s bytes take 2(d - 1) steps of s/(dB) + a, and the next axis carries s/d
     (bucket algorithm on a torus: Chan et al., "Collective communication: theory, practice, and experience",
-    2007; the same closed form as ASTRA-sim's ring per dimension). A box that does not span an axis has no
-    wire from its last domain to its first there: the ring runs back over the same wires, and takes twice as
-    long. An axis that is spanned goes first among equals.
+    2007; the same closed form as ASTRA-sim's ring per dimension). In whatever order, the bytes of n domains
+    add up to 2(1 - 1/n) S/B. A box that does not span an axis has no wire from its last domain to its first
+    there: that flow goes back in the other direction of the same wires, which nobody else uses (links are
+    full duplex), or on around the torus where that is shorter; each step waits for its hops.
     """
-    total_ns = 0
-    share = 1
-    for length, is_open in sorted(((d, d < whole) for d, whole in zip(dims, torus, strict=True)), key=_first):
-        steps = 2 * (length - 1)
-        wire_ns = message_bytes * 1_000_000_000 // (share * length * link_bytes_per_s)
-        total_ns += steps * (wire_ns + hop_ns) * (2 if is_open else 1)
-        share *= length
-    return total_ns
+    domains = prod(dims)
+    wire_ns = 2 * (domains - 1) * message_bytes * 1_000_000_000 // (domains * link_bytes_per_s)
+    hops = sum(2 * (d - 1) * _hops_to_close(d, whole) for d, whole in zip(dims, torus, strict=True))
+    return wire_ns + hops * hop_ns
 
 
-def _first(axis: tuple[int, bool]) -> tuple[int, bool]:
-    length, is_open = axis
-    return -length, is_open
+def _hops_to_close(length: int, whole: int) -> int:
+    """From the last of so many domains in a row to the first, the shorter way around."""
+    return min(length - 1, whole - length + 1)

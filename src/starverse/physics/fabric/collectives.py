@@ -37,10 +37,11 @@ class Wire:
 
 @dataclass(frozen=True)
 class Timing:
-    """How long a collective takes, and how well it uses its wire.
+    """How long a collective takes, and how well it uses its wires.
 
     `bytes_` is the buffer: what each card has (all-reduce, reduce-scatter, all-to-all, broadcast) or ends up
-    with (all-gather). `bottleneck` names what holds it up.
+    with (all-gather). `bottleneck` names what holds it up. `wire_bytes_per_s` is what one wire carries, and
+    `wires` how many of them a card has, as its share of those that leave its node (`wires.wires_each`).
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Timing:
     time_s: float
     wire_bytes_per_s: float
     bottleneck: str = ""
+    wires: float = 1.0
 
     @property
     def algorithm_bytes_per_s(self) -> float:
@@ -57,18 +59,23 @@ class Timing:
 
     @property
     def bus_bytes_per_s(self) -> float:
-        """What a card's wire must carry at least, over the time (as nccl-tests count it)."""
+        """What a card must send at least, over the time (as nccl-tests count it)."""
         return self.algorithm_bytes_per_s * bus_factor(self.kind, self.cards)
 
     @property
     def bound_s(self) -> float:
-        """The time at which a card's wire alone would be full."""
-        return self.bytes_ * bus_factor(self.kind, self.cards) / self.wire_bytes_per_s
+        """The time in which all wires alone would be full."""
+        return self.bytes_ * bus_factor(self.kind, self.cards) / (self.wire_bytes_per_s * self.wires)
 
     @property
     def efficiency_share(self) -> float:
-        """The bound over the time."""
+        """The bound over the time: 1 is as quick as the wires allow."""
         return self.bound_s / self.time_s if self.time_s else 1.0
+
+    @property
+    def wire_share(self) -> float:
+        """The bus bandwidth over that of one wire: of what uses several at once, more than 1."""
+        return self.efficiency_share * self.wires
 
 
 def bus_factor(kind: str, cards: int) -> float:
@@ -149,9 +156,10 @@ def torus_alltoall_s(dims: tuple[int, ...], bytes_: float, wire: Wire) -> float:
     """The fullest wire of a whole torus, every card sending S/n to each: floor(k²/4) S / 2kB on axis k.
 
     Of the k - 1 others on an axis the distances sum to floor(k²/4), shared by the wires of both ways; with k
-    even this is the bisection bound kS/8B. The longest way adds its steps.
+    even this is the bisection bound kS/8B. An axis of 2 has one wire (`Grid`): S/2B. The longest way adds its
+    steps.
     """
-    body_s = max(k * k // 4 * bytes_ / (2 * k * wire.bytes_per_s) for k in dims)
+    body_s = max(k * k // 4 * bytes_ / ((2 if k > 2 else 1) * k * wire.bytes_per_s) for k in dims)
     return sum(k // 2 for k in dims) * wire.step_ns * 1e-9 + body_s
 
 

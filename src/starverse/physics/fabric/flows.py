@@ -37,12 +37,6 @@ def finish_s(network: Network, routes: Routes, bytes_each: Floats, others: Route
     return done_s + np.where(bytes_each > 0, routes.latency_ns(network) * 1e-9, 0.0)
 
 
-def _beside(network: Network, routes: Routes, others: Routes | None) -> Floats:
-    if others is None or not others.flows:
-        return fair_rates(routes, network.bytes_per_s)
-    return fair_rates(joined([routes, others]), network.bytes_per_s)[: routes.flows]
-
-
 def tightest(network: Network, routes: Routes, rates: Floats, load: Floats) -> int:
     """The link that holds up the slowest of the flows: on its way, the fullest; -1 when none crosses a link.
 
@@ -54,3 +48,9 @@ def tightest(network: Network, routes: Routes, rates: Floats, load: Floats) -> i
     slow = crossing[np.argmin(rates[crossing])]
     way = routes.link[routes.first[slow] : routes.first[slow + 1]]
     return int(way[np.argmax(load[way] / network.bytes_per_s[way])])
+
+
+def _beside(network: Network, routes: Routes, others: Routes | None) -> Floats:
+    if others is None or not others.flows:
+        return fair_rates(routes, network.bytes_per_s)
+    return fair_rates(joined([routes, others]), network.bytes_per_s)[: routes.flows]

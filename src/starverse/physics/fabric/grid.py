@@ -21,6 +21,9 @@ class Grid:
 
     `kind` is `torus` (a wire to both neighbours on every axis, wrapped around) or `hyperx` (a switch on every
     line of the grid; BCube when the places are cards: Guo et al., SIGCOMM 2009; Ahn et al., SC 2009).
+    On an axis of 2 of a torus both neighbours are one, and there is one wire: ASTRA-sim's Ring of two keeps
+    one link each way (astra-network-analytical, congestion_aware/Ring.cpp), and TPU slices wrap no axis
+    shorter than 4 (Google Cloud, TPU v4).
     A link carries `link_bytes_per_s` each way and costs `hop_ns`. With more than one card at a place, or
     `card_bytes_per_s` given, a place is a switch of its own and its cards reach it by a link.
     """
@@ -59,29 +62,32 @@ class Grid:
         """Whether the cards hang on a switch of their place by a link of their own."""
         return self.cards_each > 1 or self.card_bytes_per_s > 0
 
+    @property
+    def links_each(self) -> tuple[int, ...]:
+        """The links that a place has for each axis: to its neighbours, or to and from the line's switch."""
+        return tuple(min(length - 1, 2) if self.kind == "torus" else 2 for length in self.dims)
+
     @cached_property
     def network(self) -> Network:
-        """The links: two for each place and axis, then those of the cards, if they have some."""
-        places, axes = self.places, len(self.dims)
+        """The links of each place, axis by axis, then those of the cards, if they have some."""
+        places = self.places
         base = self.cards if self.apart else 0  # the vertex of the first place
         at = np.arange(places)
         coords = np.stack(np.unravel_index(at, self.dims), 1)
-        tail, head = np.empty((2, places, axes, 2), np.int64)
+        wired: list[tuple[Ints, Ints]] = []
         switches = base + places
-        for axis, length in enumerate(self.dims):
+        for axis, (length, links) in enumerate(zip(self.dims, self.links_each, strict=True)):
             if self.kind == "torus":
-                for way, step in enumerate((1, -1)):
+                for step in (1, -1)[:links]:
                     other = coords.copy()
                     other[:, axis] = (other[:, axis] + step) % length
-                    tail[:, axis, way] = base + at
-                    head[:, axis, way] = base + np.ravel_multi_index(tuple(other.T), self.dims)
+                    wired.append((base + at, base + np.ravel_multi_index(tuple(other.T), self.dims)))
             else:
                 line = switches + _line(at, self.dims, axis)
                 switches += places // length
-                tail[:, axis, 0], head[:, axis, 0] = base + at, line
-                tail[:, axis, 1], head[:, axis, 1] = line, base + at
-        rate = np.full(places * axes * 2, float(self.link_bytes_per_s))
-        tails, heads = tail.reshape(-1), head.reshape(-1)
+                wired += [(base + at, line), (line, base + at)]
+        tails, heads = (np.stack(side, 1).reshape(-1) for side in zip(*wired, strict=True))
+        rate = np.full(tails.size, float(self.link_bytes_per_s))
         if self.apart:
             card = np.arange(self.cards)
             place = base + card // self.cards_each
@@ -114,8 +120,8 @@ class Grid:
         Halfway around a ring is as far one way as the other: there, odd and even places go opposite ways, so
         that traffic between all balances. With `spread`, as an idealisation of adaptive routing, a flow is
         split evenly over all orders of the axes (of more than three: all rotations) and, halfway around, over
-        both ways. A path that meets a
-        failed link is replaced: by the shortest that is left. `salt` changes nothing here.
+        both ways. A path that meets a failed link is replaced: by the shortest that is left. `salt` changes
+        nothing here.
         """
         del salt
         net = self.network
@@ -124,12 +130,11 @@ class Grid:
         orders = [axes]
         if spread:
             orders = [(*axes[at:], *axes[:at]) for at in axes] if len(axes) > 3 else list(permutations(axes))
-        halfway = self.kind == "torus" and any(length % 2 == 0 for length in self.dims)
+        halfway = self.kind == "torus" and any(length % 2 == 0 for length in self.dims if length > 2)
         ties = (0, 1) if spread and halfway else (-1,)
         parts = [(*order, *(tie,) * len(axes)) for order, tie in product(orders, ties)]
-        first, link, share = _walk(
-            source, target, dims, np.array(parts), self.kind == "torus", self.cards_each, self.apart
-        )
+        shape = dims, np.cumsum((0, *self.links_each)), np.array(parts)
+        first, link, share = _walk(source, target, *shape, self.kind == "torus", self.cards_each, self.apart)
         routes = Routes(first, link, share, np.zeros(source.size, np.bool_))
         return with_detours(net, routes, source, target, failed) if failed.any() else routes
 
@@ -154,15 +159,15 @@ class Grid:
     def bisection_bytes_per_s(self) -> float:
         """What crosses the middle one way, at the least over the axes.
 
-        Torus: two wires for each line across the cut (one on an axis of 2), whatever the length: 2 N / k of
-        the longest axis k. HyperX: a switch on every line carries half of its places' links.
+        Torus: two wires for each line across the cut, whatever the length: 2 N / k of the longest axis k; one
+        on an axis of 2. HyperX: a switch on every line carries half of its places' links.
         """
         cuts = []
-        for length in self.dims:
+        for length, links in zip(self.dims, self.links_each, strict=True):
             if length == 1:
                 continue
             lines = self.places // length
-            each = 2 if self.kind == "torus" else length // 2
+            each = links if self.kind == "torus" else length // 2
             cuts.append(lines * each * self.link_bytes_per_s)
         return min(cuts)
 
@@ -176,9 +181,9 @@ def _line(at: Ints, dims: tuple[int, ...], axis: int) -> Ints:
 
 @njit(cache=True)
 def _walk(
-    source: Ints, target: Ints, dims: Ints, parts: Ints, torus: bool, each: int, apart: bool
+    source: Ints, target: Ints, dims: Ints, starts: Ints, parts: Ints, torus: bool, each: int, apart: bool
 ) -> tuple[Ints, Ints, Floats]:  # fmt: skip
-    """The links of all flows: once to count them, once to write them down.
+    """The links of all flows. Those of a place begin with `starts[axis]` for an axis and are `starts[-1]`.
 
     A row of `parts` is an order of the axes, then for each axis which way to go halfway around: 0 up, 1 down,
     -1 by the parity of the place.
@@ -187,54 +192,58 @@ def _walk(
     stride = np.ones(axes, np.int64)
     for axis in range(axes - 2, -1, -1):
         stride[axis] = stride[axis + 1] * dims[axis + 1]
-    cards_link = 2 * axes * stride[0] * dims[0]
-    first = np.zeros(source.size + 1, np.int64)
-    link = np.empty(0, np.int64)
-    share = np.empty(0, np.float64)
-    for writing in range(2):
-        if writing:
-            link = np.empty(first[-1], np.int64)
-            share = np.empty(first[-1], np.float64)
-        at = 0
-        for flow in range(source.size):
-            if source[flow] == target[flow]:
-                first[flow + 1] = at
-                continue
-            if apart:
-                if writing:
-                    link[at], link[at + 1] = cards_link + 2 * source[flow], cards_link + 2 * target[flow] + 1
-                    share[at] = share[at + 1] = 1.0
-                at += 2
-            for row in range(parts.shape[0]):
-                place = source[flow] // each
-                goal = target[flow] // each
-                for turn in range(axes):
-                    axis = parts[row, turn]
-                    length = dims[axis]
-                    here, there = place // stride[axis] % length, goal // stride[axis] % length
-                    if here == there:
-                        continue
-                    if not torus:
-                        if writing:
-                            link[at] = 2 * (place * axes + axis)
-                        place += (there - here) * stride[axis]
-                        if writing:
-                            link[at + 1] = 2 * (place * axes + axis) + 1
-                            share[at] = share[at + 1] = 1.0 / parts.shape[0]
-                        at += 2
-                        continue
-                    ahead = (there - here) % length
-                    down = 2 * ahead > length
-                    if 2 * ahead == length:
-                        way = parts[row, axes + axis]
-                        down = way == 1 or (way == -1 and here % 2 == 1)
-                    for _ in range(length - ahead if down else ahead):
-                        if writing:
-                            link[at] = 2 * (place * axes + axis) + (1 if down else 0)
-                            share[at] = 1.0 / parts.shape[0]
+    cards_link = starts[-1] * stride[0] * dims[0]
+    first = _count(source, target, dims, stride, parts.shape[0], torus, each, apart)
+    link, share = np.empty(first[-1], np.int64), np.full(first[-1], 1.0 / parts.shape[0])
+    for flow in range(source.size):
+        at = first[flow]
+        if at == first[flow + 1]:
+            continue
+        if apart:
+            link[at], link[at + 1] = cards_link + 2 * source[flow], cards_link + 2 * target[flow] + 1
+            share[at] = share[at + 1] = 1.0
+            at += 2
+        for row in range(parts.shape[0]):
+            place, goal = source[flow] // each, target[flow] // each
+            for turn in range(axes):
+                axis = parts[row, turn]
+                here, there = place // stride[axis] % dims[axis], goal // stride[axis] % dims[axis]
+                if torus:
+                    down = _is_down(here, there, dims[axis], parts[row, axes + axis])
+                    while here != there:
+                        link[at] = starts[-1] * place + starts[axis] + down
                         at += 1
-                        now = place // stride[axis] % length
-                        after = (now - 1) % length if down else (now + 1) % length
-                        place += (after - now) * stride[axis]
-            first[flow + 1] = at
+                        after = (here - 1 if down else here + 1) % dims[axis]
+                        place += (after - here) * stride[axis]
+                        here = after
+                elif here != there:
+                    link[at] = starts[-1] * place + starts[axis]
+                    place += (there - here) * stride[axis]
+                    link[at + 1] = starts[-1] * place + starts[axis] + 1
+                    at += 2
     return first, link, share
+
+
+@njit(cache=True)
+def _count(
+    source: Ints, target: Ints, dims: Ints, stride: Ints, ways: int, torus: bool, each: int, apart: bool
+) -> Ints:  # fmt: skip
+    """Where the links of each flow begin, of `ways` paths that are as long."""
+    first = np.zeros(source.size + 1, np.int64)
+    for flow in range(source.size):
+        hops = 0
+        for axis in range(dims.size):
+            ahead = (target[flow] // each // stride[axis] - source[flow] // each // stride[axis]) % dims[axis]
+            hops += min(ahead, dims[axis] - ahead) if torus else 2 * min(ahead, 1)
+        ends = 2 if apart and source[flow] != target[flow] else 0
+        first[flow + 1] = first[flow] + ways * hops + ends
+    return first
+
+
+@njit(cache=True)
+def _is_down(here: int, there: int, length: int, halfway: int) -> bool:
+    """Whether the shorter way around leads down; on an axis of 2, where there is one wire, it never does."""
+    ahead = (there - here) % length
+    if 2 * ahead != length or length == 2:
+        return bool(2 * ahead > length)
+    return bool(halfway == 1 or (halfway == -1 and here % 2 == 1))

@@ -1,6 +1,6 @@
 """What every network can say of itself, and the node's own domain in front of it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -80,20 +80,24 @@ class Nodes:
     def route(
         self, source: Ints, target: Ints, salt: int = 0, failed: Flags = NO_LINKS, spread: bool = False
     ) -> Routes:
-        """The links of each flow: inside the node where it can, outside as the network there says."""
-        size = self.node_cards
-        near = source // size == target // size
-        leaves = source // size * size + target % size if self.by_rail else source
-        out_failed = failed[: self.outside.network.links] if failed.any() else NO_LINKS
-        there = np.where(near, source, leaves)
-        outside = self.outside.route(there, np.where(near, there, target), salt, out_failed, spread)
-        crossing = self._inside(source, np.where(near, target, leaves))
-        if failed.any():
-            dead = np.zeros(source.size, np.bool_)
-            owner = np.repeat(np.arange(source.size), np.diff(crossing.first))
-            dead[owner[failed[crossing.link]]] = True
-            crossing = replace(crossing, cut=dead)
-        return _end_to_end(crossing, outside)
+        """The links of each flow: inside the node where it can, outside as the network there says.
+
+        Where the switch of the node, or the rail of the target, has failed, the network outside is asked for
+        a way from the source itself; a flow is `cut` when it has none either.
+        """
+        out = self.outside.network.links
+        rail = source // self.node_cards * self.node_cards + target % self.node_cards
+        leaves = np.where(source // self.node_cards == target // self.node_cards, target, source)
+        leaves = rail if self.by_rail else leaves  # where the flow leaves the inside of its first node
+        dead = failed if failed.any() else np.zeros(self.network.links, np.bool_)
+        blocked = (leaves != source) & (dead[out + source] | dead[out + self.cards + leaves])
+        leaves = np.where(blocked, source, leaves)
+        asked = target, salt, dead[:out], spread
+        outside = self.outside.route(leaves, *asked)
+        if (outside.cut & (leaves != source)).any():
+            leaves = np.where(outside.cut, source, leaves)
+            outside = self.outside.route(leaves, *asked)
+        return _end_to_end(self._inside(source, leaves), outside)
 
     def _inside(self, source: Ints, target: Ints) -> Routes:
         """From card to card of the same node over its switch."""

@@ -13,6 +13,7 @@ from starverse.physics.fabric.maxmin import fair_rates
 from starverse.physics.fabric.network import NO_LINKS, Flags, Floats, Ints, Network, Routes, joined
 from starverse.physics.fabric.steps import Step, steps
 from starverse.physics.fabric.topology import Topology
+from starverse.physics.fabric.wires import wire_bytes_per_s, wires_each
 
 PAIRS_MAX = 100_000
 """An all-to-all of more flows is computed by the load of the links."""
@@ -59,7 +60,7 @@ def collective(
     raises BadInput.
     """
     net = _as_it_is(topology.network, conditions)
-    wire = float(net.bytes_per_s[np.isin(net.tail, cards)].max())
+    wires = wire_bytes_per_s(topology, cards), wires_each(topology, kind, cards)
     if kind == "all-to-all" and algorithm == "direct" and cards.size * (cards.size - 1) > PAIRS_MAX:
         if conditions.head_of_line:
             raise BadInput(
@@ -67,7 +68,7 @@ def collective(
                 f"Ask of {isqrt(PAIRS_MAX)} or fewer, or of a network that loses packets.",
             )
         total_s, link = _all_to_all_s(topology, net, cards, bytes_, conditions)
-        return Timing(kind, cards.size, bytes_, total_s, wire, net.link_name(link))
+        return Timing(kind, cards.size, bytes_, total_s, wires[0], net.link_name(link), wires[1])
     others = _others(topology, conditions)
     total_s, slowest_s, bottleneck = 0.0, -1.0, ""
     for step in steps(kind, algorithm, cards, bytes_, node_cards, dims):
@@ -78,7 +79,17 @@ def collective(
         total_s += time_s
         if time_s > slowest_s:
             slowest_s, bottleneck = time_s, net.link_name(link) if link >= 0 else ""
-    return Timing(kind, cards.size, bytes_, total_s, wire, bottleneck)
+    return Timing(kind, cards.size, bytes_, total_s, wires[0], bottleneck, wires[1])
+
+
+def slowest_bytes_per_s(
+    topology: Topology, source: Ints, target: Ints, conditions: Conditions = WELL
+) -> float:  # fmt: skip
+    """The least of the fair rates of these flows, all going on at once beside those of other jobs."""
+    net = _as_it_is(topology.network, conditions)
+    routes, others = _routed(topology, source, target, conditions), _others(topology, conditions)
+    every = routes if others is None else joined([routes, others])
+    return float(fair_rates(every, net.bytes_per_s)[: routes.flows].min())
 
 
 def _all_to_all_s(
@@ -114,16 +125,6 @@ def _all_to_all_s(
     share = loss.goodput_share(conditions.loss_share, window, conditions.recovery)
     tail_s = loss.tail_s(conditions.loss_share, ranks * (ranks - 1), conditions.timeout_s)
     return lag_s + float(time_s[link]) / share + tail_s, link
-
-
-def slowest_bytes_per_s(
-    topology: Topology, source: Ints, target: Ints, conditions: Conditions = WELL
-) -> float:  # fmt: skip
-    """The least of the fair rates of these flows, all going on at once beside those of other jobs."""
-    net = _as_it_is(topology.network, conditions)
-    routes, others = _routed(topology, source, target, conditions), _others(topology, conditions)
-    every = routes if others is None else joined([routes, others])
-    return float(fair_rates(every, net.bytes_per_s)[: routes.flows].min())
 
 
 def _routed(topology: Topology, source: Ints, target: Ints, conditions: Conditions) -> Routes:

@@ -164,18 +164,10 @@ def _climb(
     source: Ints, target: Ints, down: Ints, up: Ints, salt: int, failed: Flags, paths: int
 ) -> tuple[Ints, Ints, Floats, Flags]:  # fmt: skip
     """The links of all flows from port to port, and which flows are cut off."""
-    tiers = down.size
-    inner = np.ones(tiers + 1, np.int64)  # of a switch of the tier, how many have the same cards below
-    outer = np.ones(tiers + 1, np.int64)  # the cards below a switch of the tier
-    for tier in range(tiers):
-        inner[tier + 1] = inner[tier] * up[tier]
-        outer[tier + 1] = outer[tier] * down[tier]
-    base = np.zeros(tiers + 1, np.int64)  # the first link up to the tier
-    for tier in range(tiers):
-        base[tier + 1] = base[tier] + 2 * inner[tier + 1] * (outer[tiers] // outer[tier])
+    inner, outer, base = _tiers(down, up)
     first = np.zeros(source.size + 1, np.int64)
     cut = np.zeros(source.size, np.bool_)
-    link = np.empty(int(source.size * 2 * tiers * paths), np.int64)
+    link = np.empty(int(source.size * 2 * down.size * paths), np.int64)
     share = np.empty(link.size)
     at = 0
     for flow in range(source.size):
@@ -200,17 +192,10 @@ def _climb(
             alive = True
             for tier in range(1, top + 1):
                 choice = pick % inner[tier] // inner[tier - 1]
-                lower = pick % inner[tier - 1]
-                half = inner[tier] * (outer[tiers] // outer[tier - 1])
-                rise = (
-                    base[tier - 1]
-                    + (here // outer[tier - 1] * inner[tier - 1] + lower) * up[tier - 1]
-                    + choice
-                )
-                fall = (
-                    base[tier - 1] + half
-                    + (there // outer[tier - 1] * inner[tier - 1] + lower) * up[tier - 1] + choice
-                )  # fmt: skip
+                lower, below, parents = pick % inner[tier - 1], inner[tier - 1], up[tier - 1]
+                half = inner[tier] * (outer[-1] // outer[tier - 1])
+                rise = base[tier - 1] + (here // outer[tier - 1] * below + lower) * parents + choice
+                fall = base[tier - 1] + half + (there // outer[tier - 1] * below + lower) * parents + choice
                 link[at + tier - 1] = rise
                 link[at + 2 * top - tier] = fall
                 if failed.size and (failed[rise] or failed[fall]):
@@ -226,6 +211,23 @@ def _climb(
             share[place] = 1.0 / got
         first[flow + 1] = at
     return first, link[:at].copy(), share[:at].copy(), cut
+
+
+@njit(cache=True, inline="always")
+def _tiers(down: Ints, up: Ints) -> tuple[Ints, Ints, Ints]:
+    """Of each tier: how many switches have the same cards below, how many those are, the first link up to it.
+
+    All from tier 0, the cards, whose links up to tier 1 come first.
+    """
+    tiers = down.size
+    inner, outer = np.ones(tiers + 1, np.int64), np.ones(tiers + 1, np.int64)
+    for tier in range(tiers):
+        inner[tier + 1] = inner[tier] * up[tier]
+        outer[tier + 1] = outer[tier] * down[tier]
+    base = np.zeros(tiers + 1, np.int64)
+    for tier in range(tiers):
+        base[tier + 1] = base[tier] + 2 * inner[tier + 1] * (outer[tiers] // outer[tier])
+    return inner, outer, base
 
 
 @njit(cache=True)

@@ -22,8 +22,8 @@ def place(topology: Topology, room: Ints, want: int, rule: Rule = ANYWHERE) -> C
     the ends: of those with room for all the cheapest, among equals the one with least room, then the first.
     In it the tree says which nodes. Where a level outside the torus must or should hold all, so inside it.
 
-    A box costs the time of an all-reduce over it, times its domains: so much of the fabric it holds. By time
-    alone the whole torus would be best, as all its axes are rings.
+    A box costs the time of an all-reduce over it, times its domains: so much of the fabric it holds. That is
+    least for the fewest domains; among as many, for the box with the fewest hops: compact, or all around.
     """
     level = topology.torus_level
     inner = tree.place(topology, room, want, rule._replace(require=max(rule.require, level)))
