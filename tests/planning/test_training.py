@@ -101,6 +101,22 @@ def test_no_layout_by_hand_that_fits_is_quicker_than_the_best(
     assert best.step.time_s <= step(model, layout, card, run_by).time_s * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("again", range(2, 9))
+@pytest.mark.parametrize("spare", [-1.0, 0.0, 1.0])
+def test_a_layout_found_fits_to_the_byte(again: int, spare: float) -> None:
+    """A card of just what so many of eight layers recomputed take, a byte less, or one more.
+
+    One alone is not worth it: it is held as a whole while it is computed again.
+    """
+    model = Transformer(8, 16_384, 128, 32_000, 131_072)
+    layout = Layout(1, recompute="full", zero=0, recompute_share=again / 8)
+    card = replace(A100, memory_bytes=memory(model, layout, CORE).total + spare)
+    best = best_layout(model, 1, 1, card, CORE)
+    assert best.fits == (spare >= 0 or again < 8)
+    if best.fits:
+        assert best.layout.recompute_share == (again + (spare < 0)) / 8
+
+
 PUBLISHED = [(name, run) for name, (_, runs) in STACKS.items() for run in runs]
 TRIED_MAX = 1_000
 

@@ -227,9 +227,13 @@ def _least_again(asked: _Asked, layout: Layout) -> Layout | None:
         return None
     if most <= card.memory_bytes or layers == 1:
         return one
-    # Memory falls by as much with each layer more.
-    again = 1 + ceil((most - card.memory_bytes) / (most - least) * (layers - 1) - 1e-9)
-    return replace(layout, recompute_share=min(again, layers) / layers)
+    # Memory falls by as much with each layer more; what rounding makes of that is tried from below.
+    more = (most - card.memory_bytes) / (most - least) * (layers - 1)
+    for again in range(1 + ceil(more - 1e-9), layers):
+        whole = replace(layout, recompute_share=again / layers)
+        if memory(model, whole, software).fits(card):
+            return whole
+    return layout
 
 
 def _pieces(model: Transformer, layout: Layout) -> list[int]:
