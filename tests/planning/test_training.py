@@ -1,5 +1,6 @@
 """The best layout of a model on cards, and what is said when there is none."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -193,6 +194,23 @@ def test_a_placement_that_shares_its_cables_makes_the_step_longer() -> None:
     assert train_on(SMALL, layout, A100, CORE, thin, placed, beside).step.data_s >= crowded
     with pytest.raises(BadInput, match="cannot hold"):
         train_on(SMALL, layout, A100, CORE, thin, placed[1:])
+
+
+@pytest.mark.parametrize(
+    ("placement", "what"),
+    [
+        ([0] * 8, "names card 0 8 times"),
+        ([*range(7), 3], "names card 3 2 times"),
+        ([-1, *range(7)], "no card -1"),
+        ([*range(7), 16], "no card 16"),
+        ([2**70, *range(7)], "no card 1180591620717411303424"),
+        (range(7), "7 cards of 16 cannot hold a layout of 8"),
+    ],
+)
+def test_a_placement_that_cannot_be_is_refused(placement: Sequence[int], what: str) -> None:
+    with pytest.raises(BadInput, match=what) as refused:
+        train_on(SMALL, Layout(8, data=8), A100, CORE, topology_of("ethernet:16", 25e9), placement)
+    assert refused.value.remedy
 
 
 def test_experts_and_long_sequences_are_laid_out() -> None:
