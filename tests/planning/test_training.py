@@ -12,7 +12,8 @@ from starverse.model.errors import BadInput
 from starverse.physics.fabric.traffic import Conditions
 from starverse.physics.training.layout import A100, B200, H100, Card, Layout
 from starverse.physics.training.memory import memory
-from starverse.physics.training.published import STACKS, Run, software
+from starverse.physics.training.published import STACKS, software
+from starverse.physics.training.runs import Run
 from starverse.physics.training.step import step
 from starverse.physics.training.transformer import Transformer, of_size
 from starverse.planning.network import topology_of
