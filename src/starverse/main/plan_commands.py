@@ -172,25 +172,29 @@ def collective(
     plan_network.collective(question, json=json)
 
 
+ModelWords = Annotated[
+    str | None,
+    typer.Option(
+        help="Its shape (`layers=96 hidden=12288 heads=96 experts=8 active_experts=2 gated …`), or a "
+        "published run's name (`Megatron Core 177B`), which also says what else is not given.",
+        show_default=False,
+    ),
+]
+LayoutWords = Annotated[
+    str | None,
+    typer.Option(
+        help="As `tensor=8 pipeline=6 data=96 interleave=16 …`, or a published run's.",
+        show_default="searched for",
+    ),
+]
+
+
 def train(
     parameters: Annotated[
         float | None, typer.Option(help="Of the dense model.", show_default="405e9")
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="Its shape (`layers=96 hidden=12288 heads=96 experts=8 active_experts=2 gated …`), or a "
-            "published run's name (`Megatron Core 177B`), which also says what else is not given.",
-            show_default=False,
-        ),
-    ] = None,
-    layout: Annotated[
-        str | None,
-        typer.Option(
-            help="As `tensor=8 pipeline=6 data=96 interleave=16 …`, or a published run's.",
-            show_default="searched for",
-        ),
-    ] = None,
+    model: ModelWords = None,
+    layout: LayoutWords = None,
     cluster: Cluster = None,
     cards: Annotated[
         int | None,

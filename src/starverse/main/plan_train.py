@@ -9,7 +9,8 @@ from starverse.model.errors import BadInput
 from starverse.model.names import shown
 from starverse.model.spec import Cluster
 from starverse.physics.training.layout import CARDS, Card, Layout
-from starverse.physics.training.published import Run, published, shaped_like, software
+from starverse.physics.training.published import published, shaped_like, software
+from starverse.physics.training.runs import Run
 from starverse.physics.training.transformer import Transformer, of_size
 from starverse.planning import training
 from starverse.planning.network import card_of, network_of

@@ -1,13 +1,14 @@
 """The layouts a model can have on some cards, and which of them steps quickest."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import merge
 from math import ceil, gcd, inf
 from typing import NamedTuple
 
 from starverse.physics.training.layout import Card, Layout, Software
 from starverse.physics.training.memory import memory
-from starverse.physics.training.step import step
+from starverse.physics.training.step import Step, step
 from starverse.physics.training.transformer import Transformer
 
 CONTEXT_MAX = 64
@@ -20,8 +21,9 @@ class Search:
     """What a search has found so far: the quickest layout that fits, else the one that needs least memory.
 
     `tried` layouts were looked at, all that differ in pieces of stages and in recomputation counted as one;
-    `full` says of those that fit in no way how many hold most in what. `stepped` is how many steps were
-    computed, the rest being ruled out by a bound.
+    `full` says of those that fit in no way how many hold most in what. Where not even the leanest layout of a
+    share of the cards fits, it alone was tried. `stepped` is how many of their steps were computed,
+    the rest being ruled out by a bound.
     """
 
     best: Layout | None = None
@@ -33,48 +35,66 @@ class Search:
     full: dict[str, int] = field(default_factory=dict)
 
 
-class _Asked(NamedTuple):
-    model: Transformer
-    card: Card
-    software: Software
-
-
 def quickest(model: Transformer, cards: int, batch: int, card: Card, software: Software) -> Search:
     """The layout with the quickest step, as exactly as if all had been computed.
 
     All on at most so many cards: tensor parallel cards that divide a node and the heads, contexts of powers
     of two, any pipeline in any number of pieces, data parallel cards and micro-batches that divide the batch,
     experts shared by powers of two, ZeRO 0 to 3, and as few layers of a stage recomputed as make it fit.
-    Pipelines are those whose fullest stage is smaller than with any stage less: others only wait longer.
+    Pipelines are those whose fullest stage is smaller than with any stage less, and those through which whole
+    rounds can go: others are in one piece, and only wait longer for as full a stage.
     Shares of the cards are taken up in the order of a bound on their step (what each sequence takes of a
     stage, and the filling of the pipeline); the search ends where that is no quicker than what was found.
+    With fewer data parallel cards each needs more memory: none fewer are looked at once the leanest layout
+    does not fit. So a model that fits in no way is known after one layout of each length of a pipeline.
     """
     asked = _Asked(model, card, software)
     found = Search()
-    for bound_s, shape in sorted(_shares(asked, cards, batch), key=lambda each: each[0]):
+    for bound_s, share in merge(*_shares(asked, cards, batch, found), key=lambda each: each[0]):
         if bound_s >= found.time_s:
             break
-        for layout in _filled(model, shape):
+        for layout in _filled(asked, share, found):
             _weigh(asked, layout, found)
     return found
 
 
-def _shares(asked: _Asked, cards: int, batch: int) -> Iterator[tuple[float, Layout]]:
-    """How the cards can be shared out, each with the least that a step can take so."""
-    model, card, software = asked
+class _Asked(NamedTuple):
+    model: Transformer
+    card: Card
+    software: Software
+
+
+_Shares = Iterator[tuple[float, Layout]]
+"""Ways to share out the cards, each with the least seconds that a step can take so, ascending."""
+
+
+def _shares(asked: _Asked, cards: int, batch: int, found: Search) -> Iterator[_Shares]:
+    """How the cards can be shared out: for each tensor, context and pipeline the data parallel ones."""
+    model, card, _ = asked
     contexts = [1, *(c for c in _powers(CONTEXT_MAX)[1:] if model.sequence % (2 * c) == 0)]
-    replicas = _divisors(batch, cards)
+    replicas = _divisors(batch, cards)[::-1]
     for tensor in _divisors(gcd(model.heads, card.node_cards), card.node_cards):
         for context in contexts:
             room = cards // (tensor * context)
-            for stages in _lengths(model.layers, min(model.layers, room)):
-                shape = Layout(batch, 1, tensor, stages, context)
-                sequence_s = _sequence_s(asked, shape)
-                filling = (stages - 1) / shape.stage_layers(model)
-                for data in replicas:
-                    if data * stages <= room:
-                        bound_s = (batch // data + filling) * sequence_s + software.step_s
-                        yield bound_s, replace(shape, data=data)
+            most = min(model.layers, room)
+            short = _lengths(model.layers, most)
+            for stages in sorted({*short, *_divisors(batch, most)}):
+                # In one piece, a stage less is as good wherever it leaves the fullest as it is.
+                rounds = 1 if stages in short else stages
+                data = [d for d in replicas if d * stages <= room and batch // d % rounds == 0]
+                yield _replicated(asked, Layout(batch, 1, tensor, stages, context), data, found)
+
+
+def _replicated(asked: _Asked, shape: Layout, replicas: Sequence[int], found: Search) -> _Shares:
+    """The shape with so many data parallel cards, most first, as long as it can fit."""
+    model, _, software = asked
+    sequence_s, filling = 0.0, (shape.pipeline - 1) / shape.stage_layers(model)
+    for data in replicas:
+        share = replace(shape, data=data)
+        if not _fits(asked, replace(share, zero=_zeros(share)[-1]), found):
+            return
+        sequence_s = sequence_s or _sequence_s(asked, shape)
+        yield (shape.batch // data + filling) * sequence_s + software.step_s, share
 
 
 def _sequence_s(asked: _Asked, shape: Layout) -> float:
@@ -84,51 +104,115 @@ def _sequence_s(asked: _Asked, shape: Layout) -> float:
     return (found.matmul_s + found.memory_s + found.tensor_s + found.context_s) / MICRO_MAX
 
 
-def _filled(model: Transformer, shape: Layout) -> Iterator[Layout]:
-    """What is left to choose once the cards are shared out, but for pieces and recomputation."""
-    experts = [e for e in _powers(model.experts) if model.experts % e == 0 and shape.data % e == 0]
-    zeros = (1, 2, 3) if shape.data * shape.context > 1 else (0,)  # ZeRO 1 has all that ZeRO 0 has, and more
-    for micro in _divisors(shape.batch // shape.data, MICRO_MAX):
-        for expert in experts:
-            for zero in zeros:
-                yield replace(shape, micro_batch=micro, expert=expert, zero=zero)
+def _fits(asked: _Asked, layout: Layout, found: Search) -> bool:
+    """Whether a layout fits with one kind of recomputation or another; counts it as tried where none."""
+    model, card, software = asked
+    # A pipeline in one piece keeps fewer activations than in any other number.
+    held, leanest = min(
+        ((memory(model, kind, software), kind) for kind in _kinds(layout, software)),
+        key=lambda each: each[0].total,
+    )
+    if held.fits(card):
+        return True
+    found.tried += 1
+    found.full[held.largest] = found.full.get(held.largest, 0) + 1
+    if held.total < found.bytes_:
+        found.bytes_, found.leanest = held.total, leanest
+    return False
+
+
+def _kinds(layout: Layout, software: Software) -> list[Layout]:
+    """The layout with nothing recomputed, with all layers, and, where scores are kept, with these alone."""
+    kinds = [layout, replace(layout, recompute="full")]
+    return kinds if software.flash else [*kinds, replace(layout, recompute="attention")]
+
+
+def _zeros(share: Layout) -> Sequence[int]:
+    """What there is to share among cards that hold the same; ZeRO 1 has all that ZeRO 0 has, and more."""
+    return (1, 2, 3) if share.data * share.context > 1 else (0,)
+
+
+def _zeros_that_fit(asked: _Asked, layout: Layout, zeros: Sequence[int], found: Search) -> Sequence[int]:
+    """With which of them a layout fits: all from some one on, for each needs less memory than that before."""
+    for at in reversed(range(len(zeros))):
+        if not _fits(asked, replace(layout, zero=zeros[at]), found):
+            return zeros[at + 1 :]
+    return zeros
+
+
+def _filled(asked: _Asked, share: Layout, found: Search) -> Iterator[Layout]:
+    """What fits of what is left to choose once the cards are shared out, but for pieces and recomputation."""
+    model = asked.model
+    experts = [e for e in _powers(model.experts) if model.experts % e == 0 and share.data % e == 0]
+    sizes = _divisors(share.batch // share.data, MICRO_MAX)
+    spread = replace(share, expert=experts[-1])
+    zeros = _zeros_that_fit(asked, spread, _zeros(share), found)
+    if not zeros or _least_filled_s(asked, spread, zeros, sizes[-1]) >= found.time_s:
+        return
+    for expert in experts:
+        left = zeros
+        for micro in sizes:
+            layout = replace(share, micro_batch=micro, expert=expert)
+            left = _zeros_that_fit(asked, layout, left, found)
+            yield from (replace(layout, zero=zero) for zero in left)
+
+
+def _least_filled_s(asked: _Asked, spread: Layout, zeros: Sequence[int], micro: int) -> float:
+    """The least that a step can take once the cards are shared out, by what is left to choose.
+
+    With most sequences at a time it waits least for the network, and with experts spread most, but for the
+    tokens that go to them, which are left out. With a sequence at a time least is recomputed, and pipelines
+    fill quickest. The best of each is taken, whether or not they go together.
+    """
+    model, card, software = asked
+    kinds = (_least_again(asked, kind) for kind in _kinds(replace(spread, zero=zeros[-1]), software))
+    least_s = inf
+    for kind in filter(None, kinds):
+        for zero in zeros:
+            found = step(model, replace(kind, zero=zero, micro_batch=micro), card, software)
+            busy_s = found.matmul_s + found.memory_s + found.tensor_s + found.context_s
+            sequence_s = busy_s * spread.data / spread.batch
+            filling_s = (spread.pipeline - 1) / spread.stage_layers(model) * sequence_s
+            least_s = min(least_s, found.time_s - found.expert_s - found.bubble_s + filling_s)
+        if kind.recompute == "none":
+            break  # what recomputes nothing is quickest where it fits
+    return least_s
 
 
 def _weigh(asked: _Asked, layout: Layout, found: Search) -> None:
     """Find the quickest number of pieces and of layers recomputed of a layout, if that is the best so far."""
     model, card, software = asked
     found.tried += 1
-    kinds = [layout, replace(layout, recompute="full")]
-    if not software.flash:
-        kinds.append(replace(layout, recompute="attention"))
-    # A pipeline in one piece keeps fewer activations than in any other number.
-    held, leanest = min(((memory(model, kind, software), kind) for kind in kinds), key=lambda it: it[0].total)
-    if not held.fits(card):
-        found.full[held.largest] = found.full.get(held.largest, 0) + 1
-        if held.total < found.bytes_:
-            found.bytes_, found.leanest = held.total, leanest
-        return
-    found.stepped += 1
-    plain = step(model, layout, card, software)
     cuts = _pieces(model, layout)
-    busy_s = (plain.time_s - plain.bubble_s - plain.data_s - plain.optimiser_s - plain.beside_s) / (
-        layout.micro_batches
-    )
-    hop_s = plain.pipeline_s / layout.micro_batches
-    filling_s = (layout.pipeline - 1) * (
-        hop_s + (busy_s - hop_s) * replace(layout, interleave=cuts[-1]).piece_share(model)
-    )
-    if plain.time_s - plain.bubble_s + filling_s >= found.time_s:
-        return
-    for pieces in cuts:
-        for kind in kinds:
-            whole = _least_again(asked, replace(kind, interleave=pieces))
-            if whole is None:
+    for kind in _kinds(layout, software):
+        whole = _least_again(asked, kind)
+        if whole is None:
+            continue
+        found.stepped += 1
+        if _least_s(model, whole, step(model, whole, card, software), cuts[-1]) >= found.time_s:
+            continue
+        for pieces in cuts:
+            cut = _least_again(asked, replace(kind, interleave=pieces))
+            if cut is None:
                 continue
             found.stepped += 1
-            time_s = step(model, whole, card, software).time_s
+            time_s = step(model, cut, card, software).time_s
             if time_s < found.time_s:
-                found.time_s, found.best = time_s, whole
+                found.time_s, found.best = time_s, cut
+
+
+def _least_s(model: Transformer, layout: Layout, plain: Step, pieces: int) -> float:
+    """The least that a layout's step takes in up to so many pieces, from its step in one, nothing recomputed.
+
+    Only the bubble gets shorter, and of it not what is spent sending: there are more pieces to send.
+    """
+    full_s = plain.bubble_s + plain.data_s + plain.optimiser_s + plain.beside_s
+    hop_s = plain.pipeline_s / layout.micro_batches
+    busy_s = (plain.time_s - full_s) / layout.micro_batches - hop_s
+    filling_s = (layout.pipeline - 1) * (
+        hop_s + busy_s * replace(layout, interleave=pieces).piece_share(model)
+    )
+    return plain.time_s - plain.bubble_s + filling_s
 
 
 def _least_again(asked: _Asked, layout: Layout) -> Layout | None:
@@ -143,9 +227,13 @@ def _least_again(asked: _Asked, layout: Layout) -> Layout | None:
         return None
     if most <= card.memory_bytes or layers == 1:
         return one
-    # Memory falls by as much with each layer more.
-    again = 1 + ceil((most - card.memory_bytes) / (most - least) * (layers - 1) - 1e-9)
-    return replace(layout, recompute_share=min(again, layers) / layers)
+    # Memory falls by as much with each layer more; what rounding makes of that is tried from below.
+    more = (most - card.memory_bytes) / (most - least) * (layers - 1)
+    for again in range(1 + ceil(more - 1e-9), layers):
+        whole = replace(layout, recompute_share=again / layers)
+        if memory(model, whole, software).fits(card):
+            return whole
+    return layout
 
 
 def _pieces(model: Transformer, layout: Layout) -> list[int]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
@@ -118,14 +119,11 @@ def train_on(
     Ranks count tensor parallel cards fastest, then context, data, pipeline (as Megatron does), over the cards
     of `placement` (the first ones when empty). All data parallel rings go at once, each rank to the next, and
     get max-min fair rates beside the traffic of `conditions`, but no more than the card's own wire carries.
+    What goes by a node's wires is what would were the ranks on whole nodes (`step`). Raises BadInput for a
+    placement that is not of as many cards of the network, each once, as the layout has.
     """
     layout.check(model)
-    ranks = np.arange(layout.cards) if not len(placement) else np.array(placement, dtype=np.int64)
-    if ranks.size != layout.cards or ranks.max() >= topology.cards:
-        raise BadInput(
-            f"{ranks.size} cards of {topology.cards} cannot hold a layout of {layout.cards}.",
-            "Place as many cards as the layout has.",
-        )
+    ranks = _ranks(layout, topology, placement)
     shape = (layout.pipeline, layout.data, layout.context * layout.tensor)
     onward = np.roll(ranks.reshape(shape), -1, 1).reshape(-1)
     rate = slowest_bytes_per_s(topology, ranks, onward, conditions)
@@ -166,3 +164,25 @@ def best_on(
             found, train_on(model, again.layout, card, software, topology), key=lambda plan: plan.step.time_s
         )
     return replace(found, tried=first.tried, stepped=first.stepped, full=first.full)
+
+
+def _ranks(layout: Layout, topology: Topology, placement: Sequence[int]) -> NDArray[np.int64]:
+    """The card of each rank, int64[cards of the layout]."""
+    count = len(placement) or layout.cards
+    if count != layout.cards or count > topology.cards:
+        raise BadInput(
+            f"{count} cards of {topology.cards} cannot hold a layout of {layout.cards}.",
+            f"Lay out {topology.cards} cards at most, and place as many as the layout has.",
+        )
+    if not len(placement):
+        return np.arange(count)
+    for card in placement:
+        if not 0 <= card < topology.cards:
+            raise BadInput(f"There is no card {card}.", f"They are numbered 0 to {topology.cards - 1:,}.")
+    ranks = np.array(placement, dtype=np.int64)
+    cards, times = np.unique(ranks, return_counts=True)
+    if times.max() > 1:
+        raise BadInput(
+            f"The placement names card {cards[times.argmax()]} {times.max()} times.", "Name each card once."
+        )
+    return ranks

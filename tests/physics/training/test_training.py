@@ -179,6 +179,44 @@ def test_experts_cost_two_all_to_alls_and_less_arithmetic() -> None:
     assert near < memory(mixtral, replace(layout, expert=1), PLAIN).weights / 4
 
 
+LONG = Transformer(32, 4096, 32, 32_000, 32_768)
+SPARSE = replace(LONG, experts=8, active_experts=2)
+
+
+@pytest.mark.parametrize(("tensor", "inside"), [(1, True), (2, False)])
+def test_keys_and_values_are_gathered_twice_and_their_gradients_scattered(tensor: int, inside: bool) -> None:
+    """Llama 3, arXiv 2407.21783, 3.3.2: 8 contexts are in one node, those of tensor parallel pairs are not.
+
+    Each card gets the seven other shares of keys and values, 2 bytes each, forward and again backward, and
+    sends as much of their gradients; recomputing goes forward once more.
+    """
+    layout = Layout(8, context=8, tensor=tensor)
+    share = 2 * 2 * LONG.sequence / 8 * LONG.hidden / tensor
+    speed = H100.node_bytes_per_s if inside else H100.network_bytes_per_s * 0.9
+    once_s = 8 * LONG.layers * 7 * share / speed
+    for recompute, passes in (("none", 3), ("full", 4)):
+        found = step(LONG, replace(layout, recompute=recompute), H100, PLAIN)
+        assert found.context_s == pytest.approx(passes * once_s, rel=0.05)
+
+
+def test_experts_that_contexts_hold_apart_are_not_in_one_node() -> None:
+    """Ranks count tensor, context, then data: 4 data parallel cards with 4 contexts each are on two nodes."""
+    near, apart = (step(SPARSE, Layout(16, 4, context=c, expert=4), H100, PLAIN) for c in (2, 4))
+    assert apart.expert_s / near.expert_s == pytest.approx(
+        H100.node_bytes_per_s / (2 * H100.network_bytes_per_s * 0.9), rel=0.02
+    )
+
+
+def test_what_reaches_over_the_edge_of_a_node_goes_by_its_network() -> None:
+    """Rings of 3 ranks: of 8 cards to a node, the third ring has two in one and one in the next."""
+    model = Transformer(16, 1536, 12, 32_000, 2048)
+    cut, whole = (step(model, Layout(48, 3, pipeline=p), H100, PLAIN) for p in (4, 2))
+    assert cut.data_s > 3 * whole.data_s
+    assert cut.pipeline_s > 3 * whole.pipeline_s
+    threes = step(model, Layout(48, tensor=3, pipeline=4), H100, PLAIN)
+    assert threes.tensor_s > 3 * step(model, Layout(48, tensor=3, pipeline=2), H100, PLAIN).tensor_s / 2
+
+
 @pytest.mark.parametrize(
     ("change", "what"),
     [

@@ -65,9 +65,11 @@ def step(model: Transformer, layout: Layout, card: Card, software: Software) -> 
     """The time of a step on the stage of the pipeline that has most to do (after Narayanan et al., SC 2021).
 
     Matrix products at the share of peak the software reaches; elementwise work by the bytes of activations
-    (`memory.activation_bytes`); two all-reduces a layer and pass between tensor parallel cards; a bubble of
-    p - 1 times the fullest piece of a stage ((p - 1)/v micro-batches where all v are alike); gradients
-    reduced and parameters gathered once. Constants that are fitted are in `Software` alone.
+    (`memory.activation_bytes`); two all-reduces a layer and pass between tensor parallel cards; keys and
+    values gathered forward, and backward once more, where their gradients are reduced and scattered (Llama 3,
+    arXiv 2407.21783, 3.3.2, as Transformer Engine has it; rings of attention, arXiv 2310.01889, carry as
+    much); a bubble of p - 1 times the fullest piece of a stage ((p - 1)/v micro-batches where all v are
+    alike); gradients reduced and parameters gathered once. Constants that are fitted are in `Software` alone.
     """
     layout.check(model)
     tokens = layout.micro_batch * model.sequence / layout.context
@@ -83,9 +85,9 @@ def step(model: Transformer, layout: Layout, card: Card, software: Software) -> 
     moved = crossings * tokens * layers * activation_bytes(model, layout, software.flash)
     memory_s = moved / (card.memory_bytes_per_s * MEMORY_SHARE)
     tensor_s = (1 - software.tensor_overlap) * _tensor_s(model, layout, card, tokens) * layers * (2 + again)
-    context_s = _context_s(model, layout, card, tokens) * layers * (2 + again)
+    context_s = _context_s(model, layout, card, tokens) * layers * (3 + again)
     expert_s = _expert_s(model, layout, card, tokens) * layers * (2 + again)
-    hop_s = HOP_S + 2 * tokens * model.hidden / layout.tensor / (card.network_bytes_per_s * NETWORK_SHARE)
+    hop_s = HOP_S + 2 * tokens * model.hidden / layout.tensor / _bytes_per_s(layout, card, layout.cards)
     hops = 2 * layout.interleave if layout.pipeline > 1 else 0
     pipeline_s = (1 - software.pipeline_overlap) * hops * hop_s
     micro_s = matmul_s + memory_s + tensor_s + context_s + expert_s + pipeline_s
@@ -117,26 +119,24 @@ def _tensor_s(model: Transformer, layout: Layout, card: Card, tokens: float) -> 
     """Two all-reduces of the activations of a layer, one pass."""
     if layout.tensor == 1:
         return 0.0
-    inside = layout.tensor <= card.node_cards
-    speed = card.node_bytes_per_s if inside else card.network_bytes_per_s * NETWORK_SHARE
+    speed = _bytes_per_s(layout, card, layout.tensor)
     body = 2 * (layout.tensor - 1) / layout.tensor * 2 * tokens * model.hidden / speed
     return 2 * (body + HOP_S)
 
 
 def _context_s(model: Transformer, layout: Layout, card: Card, tokens: float) -> float:
-    """Keys and values of all other cards gathered, one pass."""
+    """Keys and values of all other cards gathered once, or the gradients of theirs reduced and scattered."""
     if layout.context == 1:
         return 0.0
     own = 2 * 2 * tokens * model.hidden * model.kv_share / layout.tensor
-    return HOP_S + (layout.context - 1) * own / (card.network_bytes_per_s * NETWORK_SHARE)
+    return HOP_S + (layout.context - 1) * own / _bytes_per_s(layout, card, layout.tensor * layout.context)
 
 
 def _expert_s(model: Transformer, layout: Layout, card: Card, tokens: float) -> float:
     """Tokens sent to their experts and back, one pass: two all-to-alls."""
     if layout.expert == 1:
         return 0.0
-    inside = layout.expert * layout.tensor <= card.node_cards
-    speed = card.node_bytes_per_s if inside else card.network_bytes_per_s * NETWORK_SHARE
+    speed = _bytes_per_s(layout, card, layout.tensor * layout.context * layout.expert)
     sent = 2 * tokens * model.active_experts * model.hidden / layout.tensor
     return 2 * (HOP_S + sent * (1 - 1 / layout.expert) / speed)
 
@@ -147,9 +147,7 @@ def _data_s(model: Transformer, layout: Layout, card: Card, software: Software, 
     Once a step; gradients for each micro-batch when they are shared (ZeRO 2), parameters for each pass when
     they are (ZeRO 3). It can hide behind the computing of those micro-batches alone, `micro_s` each.
     """
-    near = layout.tensor * layout.context * layout.data <= card.node_cards
-    speed = card.node_bytes_per_s if near else card.network_bytes_per_s * NETWORK_SHARE
-    wire = Wire(speed, RING_STEP_NS)
+    wire = Wire(_bytes_per_s(layout, card, layout.tensor * layout.context * layout.data), RING_STEP_NS)
     reduces = layout.micro_batches if layout.zero >= 2 else 1
     gathers = 2 * layout.micro_batches if layout.zero == 3 else 1
     time_s = 0.0
@@ -159,3 +157,13 @@ def _data_s(model: Transformer, layout: Layout, card: Card, software: Software, 
             time_s += gathers * ring_allgather_s(alike, held * WEIGHT_BYTES, wire)
     hidden_s = min(time_s, micro_s * max(reduces, gathers // 2))
     return time_s - software.data_overlap * hidden_s
+
+
+def _bytes_per_s(layout: Layout, card: Card, block: int) -> float:
+    """What a card carries to others of its block, where so many ranks in a row make one.
+
+    Ranks count tensor parallel cards fastest, then context, data, pipeline, as Megatron does, from the first
+    card of a node. No block reaches over a node's edge where nodes hold whole ones, or one node holds all.
+    """
+    inside = card.node_cards % block == 0 or layout.cards <= card.node_cards
+    return card.node_bytes_per_s if inside else card.network_bytes_per_s * NETWORK_SHARE
