@@ -51,6 +51,13 @@ def test_a_taken_port_of_the_settings_file_is_said_too(fresh: Path, taken: str) 
     assert f"Port {taken} is taken. Choose another with --console-port" in said(fresh).stderr
 
 
+def test_where_there_are_no_settings_yet_it_goes_on_to_the_ports(fresh: Path, taken: str) -> None:
+    """The first start of all: no home, no file. It once ended here without a word."""
+    answer = said(fresh, "--console-port", taken)
+    assert "is taken. Choose another with" in answer.stderr, answer
+    assert not (fresh / "home").exists()
+
+
 def test_the_help_names_every_option_of_the_demo(fresh: Path) -> None:
     from starverse.main.commands import build
 
