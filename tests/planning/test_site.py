@@ -5,10 +5,12 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from msgspec import structs
 
 from starverse.model.errors import BadInput
 from starverse.physics.cooling.moist import dew_point_c
 from starverse.physics.cooling.weather import XIAMEN, Weather, hour_said, month_of_hour, synthetic_year
+from starverse.planning.power import plan_power
 from starverse.planning.site import SiteAnswer, plan_site, site_year
 from starverse.planning.site_file import Cards, Electrical, Money, Plant, Site, parse_site
 from starverse.planning.site_picture import site_picture
@@ -40,9 +42,56 @@ def test_energies_close(year: Weather, answer: SiteAnswer) -> None:
     hours = site_year(Site(), year)
     it = np.add.reduceat(hours.energy.it_w, np.searchsorted(month_of_hour(), range(12)))
     assert it @ np.array(answer.pue_by_month) == pytest.approx(hours.total_w.sum(), rel=1e-9)
-    extra = answer.ppue_cooling - 1 + answer.ppue_power - 1 + Site().electrical.other_share
+    lights = Site().electrical.other_share * answer.it_full_kw / answer.it_kw
+    extra = answer.ppue_cooling - 1 + answer.ppue_power - 1 + lights
     assert answer.pue == pytest.approx(1 + extra, rel=1e-9)
     assert answer.energy_mwh_per_year * 1e6 == pytest.approx(hours.total_w.sum(), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("kind", "chain"),
+    [("cold-plate", "busbar"), ("single-phase", "ac-eco"), ("air", "ac"), ("two-phase", "ac")],
+)
+def test_a_site_is_built_for_full_load_and_idles_at_a_worse_pue(year: Weather, kind: Any, chain: Any) -> None:
+    """Once all of it was built anew for each load, and PUE was the same to 16 digits from 0 to 1."""
+    loads = (0.0, 0.1, 0.3, 0.5, 0.9, 1.0)
+    found = [
+        plan_site(
+            Site(cards=Cards(load_share=load), plant=Plant(kind=kind), electrical=Electrical(chain=chain)),
+            year,
+        )
+        for load in loads
+    ]
+    assert len({answer.it_full_kw for answer in found}) == 1
+    assert found[-1].it_kw == found[-1].it_full_kw
+    assert [answer.it_kw for answer in found] == sorted(answer.it_kw for answer in found)
+    assert [answer.pue for answer in found[:4]] == sorted((answer.pue for answer in found[:4]), reverse=True)
+    assert found[0].ppue_power - 1 > 1.3 * (found[-1].ppue_power - 1)
+    assert len({answer.card_hour.site for answer in found}) == 1, "the site's price is for full load"
+
+
+def test_a_sites_converters_lose_at_a_load_what_a_racks_do(year: Weather) -> None:
+    """`plan power busbar` loses 22.8 % at a tenth of the load; so does a site of one such rack."""
+    cards = Cards(count=32, power_w=712.5, idle_w=0, node_w=0, per_node=32)
+    asked = Site(cards=structs.replace(cards, load_share=0.1), electrical=Electrical(rack_w=22_800))
+    light, busy = (
+        site_year(each, year)
+        for each in (asked, structs.replace(asked, cards=structs.replace(cards, load_share=1)))
+    )
+    rack = plan_power("busbar", 0.1, rack_w=22_800)
+    assert rack.loss_share == pytest.approx(0.228, abs=5e-4)
+    of_cooling = light.energy.power_loss_w - rack.lost_mw * 1e6
+    assert (of_cooling > 0).all()
+    # of a transformer half filled at the peak: (0.004 + 0.006 / 4) / 0.5
+    assert of_cooling.max() < 0.011 * busy.energy.cooling_w.max()
+
+
+def test_an_air_halls_units_rest_where_they_are_not_needed(year: Weather) -> None:
+    """At a third of the heat all would blow less than half, which their curves do not know."""
+    air = Site(cards=Cards(load_share=0), plant=Plant(kind="air"), electrical=Electrical(chain="ac"))
+    idle, busy = site_year(air, year), site_year(structs.replace(air, cards=Cards(load_share=1)), year)
+    assert idle.energy.it_w[0] < 0.35 * busy.energy.it_w[0]
+    assert 0.2 < idle.plant.fan_w[0] / busy.plant.fan_w[0] < 0.5
 
 
 def test_summer_costs_more_than_winter(answer: SiteAnswer) -> None:
@@ -208,7 +257,10 @@ def test_a_liquid_is_not_asked_beyond_its_table(year: Weather, kind: Any, says: 
 
 def test_rear_doors_hold_a_room_by_their_coolant(year: Weather, answer: SiteAnswer) -> None:
     """40 °C of supply, 12 K of air at four fifths: a room of 43 °C, which the answer says."""
-    assert answer.room_most_c == pytest.approx(40 + 12 * 1.0276 / 0.8 - 12, abs=0.01)
+    busy = plan_site(Site(cards=Cards(load_share=1)), year)
+    assert busy.room_most_c == pytest.approx(40 + 12 * 1.0276 / 0.8 - 12, abs=0.01)
+    assert answer.room_most_c is not None
+    assert 40 < answer.room_most_c < busy.room_most_c
     assert any("43 °C at most" in said for said in answer.assumed)
     assert plan_site(Site(plant=Plant(air_share=0)), year).room_most_c is None
     cooler = plan_site(Site(plant=Plant(supply_c=30)), year)

@@ -1,5 +1,6 @@
 """What a site draws, drinks and costs over a year of weather."""
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,14 @@ from starverse.physics.power.chain import (
     chain_losses,
 )
 from starverse.planning.site_file import Cards, Plant, Site, check_ranges
-from starverse.planning.site_plant import USUAL_FLUID, Cooled, cooled_by_air, cooled_by_liquid, tank_fluid
+from starverse.planning.site_plant import (
+    USUAL_FLUID,
+    AirHeat,
+    Cooled,
+    cooled_by_air,
+    cooled_by_liquid,
+    tank_fluid,
+)
 
 Floats = NDArray[np.floating[Any]]
 
@@ -79,6 +87,19 @@ class SiteYear(Struct, frozen=True):
     energy: Energy
     total_w: Floats
     plant: Cooled
+    full_it_w: float
+    """IT with all cards at work: what the site is built for."""
+
+
+class Fed(Struct, frozen=True):
+    """What a power chain feeds and loses, hour by hour, in W: IT with its fans and supplies, the losses that
+    the plant cools, and those before the meter."""
+
+    it_w: Floats
+    fans_w: Floats
+    inside_w: Floats
+    beside_w: Floats
+    lost_w: Floats
 
 
 class SiteAnswer(Struct, frozen=True):
@@ -97,6 +118,8 @@ class SiteAnswer(Struct, frozen=True):
     wue_l_per_kwh: float
     water_m3_per_year: float
     it_kw: float
+    it_full_kw: float
+    """With all cards at work: what converters, plant and the site's price are for."""
     peak_kw: float
     energy_mwh_per_year: float
     chiller_hours: int
@@ -138,6 +161,7 @@ def plan_site(site: Site, weather: Weather, against_pue: float | None = None) ->
         wue_l_per_kwh=found.wue_l_per_kwh,
         water_m3_per_year=float(year.energy.water_kg_per_s.sum()) * 3.6,
         it_kw=float(year.energy.it_w.max()) / 1e3,
+        it_full_kw=year.full_it_w / 1e3,
         peak_kw=float(total_kw.max()),
         energy_mwh_per_year=float(total_kw.sum()) / 1e3,
         chiller_hours=int((plant.compressor_w > 0).sum()),
@@ -155,35 +179,55 @@ def plan_site(site: Site, weather: Weather, against_pue: float | None = None) ->
 def site_year(site: Site, weather: Weather) -> SiteYear:
     """A site's year in hours. IT is metered at the rack: busbar, or the servers' supplies with AC.
 
+    All equipment is rated for all cards at `power_w`; the year runs at `load_share`, so that what is lost at
+    any load (no-load losses, least speeds of fans and pumps, lights) weighs more the less is computed.
     So a rectifier shelf counts as a loss, a server's supply as IT (and TUE takes it out again).
     """
     check_ranges(site)
     hours = weather.dry_bulb_c.shape[0]
-    computing = np.full(hours, _computing_w(site.cards))
-    fans_in_it = computing * site.cards.fan_share if site.plant.kind == "air" else np.zeros(hours)
-    used = computing + fans_in_it
-    peak = float(used.max())
-    racks = max(1, round(peak / site.electrical.rack_w))
-    losses = chain_losses(_CHAINS[site.electrical.chain], used, peak, racks)
+    asked, full = (_fed(site, hours, share) for share in (site.cards.load_share, 1.0))
+    took = _cooled(site.plant, asked, full, weather)
+    most = took if site.cards.load_share == 1 else _cooled(site.plant, full, full, weather)
+    mechanical = chain_losses(_MECHANICAL, took.power_w, float(most.power_w.max())).lost_w
+    other = full.it_w * site.electrical.other_share
+    lost = asked.lost_w + mechanical
+    energy = Energy(asked.it_w, took.power_w, lost, other, asked.fans_w, asked.inside_w, took.water_kg_per_s)
+    return SiteYear(energy, asked.it_w + took.power_w + lost + other, took, float(full.it_w.max()))
+
+
+def _fed(site: Site, hours: int, load_share: float) -> Fed:
+    """What a site's power chain feeds at a load; its converters and bars are rated for all cards at work."""
+    air = site.plant.kind == "air"
+    used, peak = (
+        _computing_w(site.cards, share) * (1 + (site.cards.fan_share if air else 0.0))
+        for share in (load_share, 1.0)
+    )
+    racks = ceil(peak / site.electrical.rack_w)
+    losses = chain_losses(_CHAINS[site.electrical.chain], np.full(hours, used), peak, racks)
     inside = losses.by_stage_w.get(SUPPLY_TITANIUM.name, np.zeros(hours))
-    it = used + inside
     indoors = losses.lost_w - inside - losses.by_stage_w[TRANSFORMER.name]
-    beside = indoors * site.electrical.cooled_share
-    if site.plant.kind == "air":
-        took = cooled_by_air(it, fans_in_it, beside, weather)
-    else:
-        took = cooled_by_liquid(site.plant, it + beside, weather)
-    cooling = took.pump_w + took.fan_w + took.compressor_w
-    mechanical = chain_losses(_MECHANICAL, cooling, float(cooling.max())).lost_w
-    other = it * site.electrical.other_share
-    lost = losses.lost_w - inside + mechanical
-    energy = Energy(it, cooling, lost, other, fans_in_it, inside, took.water_kg_per_s)
-    return SiteYear(energy, it + cooling + lost + other, took)
+    return Fed(
+        it_w=used + inside,
+        fans_w=np.full(hours, used - _computing_w(site.cards, load_share)),
+        inside_w=inside,
+        beside_w=indoors * site.electrical.cooled_share,
+        lost_w=losses.lost_w - inside,
+    )
 
 
-def _computing_w(cards: Cards) -> float:
+def _cooled(plant: Plant, heat: Fed, full: Fed, weather: Weather) -> Cooled:
+    """What cooling takes for a heat, by a plant built for that at full load."""
+    if plant.kind == "air":
+        asked, most = (AirHeat(each.it_w, each.fans_w, each.beside_w) for each in (heat, full))
+        return cooled_by_air(asked, most, weather)
+    return cooled_by_liquid(
+        plant, heat.it_w + heat.beside_w, float((full.it_w + full.beside_w).max()), weather
+    )
+
+
+def _computing_w(cards: Cards, load_share: float) -> float:
     nodes = -(-cards.count // cards.per_node)
-    each = cards.idle_w + (cards.power_w - cards.idle_w) * cards.load_share
+    each = cards.idle_w + (cards.power_w - cards.idle_w) * load_share
     if cards.idle_w > cards.power_w:
         raise BadInput(
             f"`cards.idle_w` = {cards.idle_w:g} exceeds `cards.power_w` = {cards.power_w:g}.",
@@ -204,7 +248,7 @@ def _money(site: Site, year: SiteYear) -> tuple[CardHour, float]:
         residual_share=money.residual_share,
         site_yuan_per_kw=money.site_yuan_per_kw,
     )
-    rest = (site.cards.count, float(year.energy.it_w.max()) / 1e3, energy, demand, money.sold_share)
+    rest = (site.cards.count, year.full_it_w / 1e3, energy, demand, money.sold_share)
     return card_hour(cost, *rest), break_even_card_yuan(cost, round(money.price_yuan * YUAN), *rest)
 
 
@@ -217,7 +261,7 @@ def _tariff(site: Site) -> Tariff:
 def _assumed(site: Site, plant: Cooled) -> tuple[str, ...]:
     said = [
         "loss curves and plant sizes are typical, not one maker's",
-        "the load is the same all year",
+        f"the load is {site.cards.load_share:.0%} all year; converters, plant and price are for 100%",
         _COOLED.format(site.electrical.cooled_share),
         *(each.format(fluid=_fluid_said(site.plant)) for each in _ASSUMED.get(site.plant.kind, ())),
     ]

@@ -57,7 +57,7 @@ class Electrical(Struct, frozen=True):
     chain: PowerChain = "busbar"
     rack_w: float = 30_000.0
     other_share: float = 0.005
-    """Lighting, security, offices: a share of IT."""
+    """Lighting, security, offices: a share of IT at full load, whatever the load is."""
     cooled_share: float = 1.0
     """The share of the heat of rectifiers, busbars, distribution and UPS that the plant carries away, too;
     transformers stand outdoors."""
