@@ -9,6 +9,7 @@ from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.model.names import nearest
 from starverse.physics.cooling.card import (
+    JUNCTION_C,
     KINDS,
     CardThermal,
     steady_c,
@@ -44,7 +45,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "power_w": (0, 1e5),
     "inlet_c": (-50, 150),
     "flow_l_per_min": (0, 1_000),
-    "limit_c": (0, 1_000),
+    "limit_c": (0, JUNCTION_C[1]),
     "die_k_per_w": (1e-4, 1),
     "loop_pa": (0, 1e7),
     "pump_efficiency": (0.01, 1),
@@ -184,6 +185,7 @@ def plan_cooling(
     sink = sink_of(kind, given, carried_w)
     thermal = CardThermal(die_k_per_w=die_k_per_w, sink_k_per_w=sink.k_per_w, sink_j_per_k=sink_j_per_k)
     die_c = float(steady_c(carried_w, sink.at_c, thermal))
+    _check_die(die_c)
     seconds, until = lasting_s(kind, given, sink, thermal, die_c)
     unit = _unit(cdu, inlet_c, cdu_share) if cdu else None
     behind_k = unit.approach_k if unit else approach_k
@@ -214,6 +216,16 @@ def plan_cooling(
         capacity_kw=capacity_share * heat_kw,
         notes=(*sink.notes, *until, _node_said(kind)),
     )
+
+
+def _check_die(die_c: float) -> None:
+    low, high = JUNCTION_C
+    if not low <= die_c <= high:
+        raise BadInput(
+            f"The die would be at {die_c:,.0f} °C, and no card is known beyond {low:g} to {high:g} °C "
+            "(junctions of silicon, assumed).",
+            "Change `power_w` or `inlet_c`, or how it is cooled.",
+        )
 
 
 def nodes_kw(kind: str, power_w: float, nodes: int) -> float:

@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.model.names import nearest
+from starverse.physics.cooling.card import JUNCTION_C
 from starverse.physics.power.card import (
     CardPower,
     NodePower,
@@ -195,7 +196,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "load_share": (0, 1),
     "rack_w": (1, 1e7),
     "nodes": (1, 10_000),
-    "temperature_c": (-50, 150),
+    "temperature_c": JUNCTION_C,
     "leakage_per_k": (0, 0.005),
     "cap_w": (1, 1e5),
 }

@@ -94,6 +94,7 @@ def lasting_s(
 
 def around_c(flow: Flow, inlet_c: float, step_k: float, after_s: float) -> float:
     """What comes round the loop so long after what enters it warmed by `step_k`."""
+    in_table(fluid_named("pg25"), inlet_c + step_k, "then enters", "`inlet_step_k`")
     steps = 1_000
     entering, litres = np.full(steps, inlet_c + step_k), np.full(steps, flow.l_per_min / 60)
     held = flow.delay_s * flow.l_per_min / 60
@@ -116,13 +117,17 @@ def _around(pump: Pump, speed: float, power_w: float, inlet_c: float, loop_l_per
     l_per_min = float(moved) * 60_000
     if l_per_min <= 0:
         raise BadInput("A cold plate without flow does not settle.", "Give `flow_l_per_min` above zero.")
-    found = properties(fluid_named("pg25"), inlet_c)
+    glycol = fluid_named("pg25")
+    in_table(glycol, inlet_c, "enters", "`inlet_c`")
+    found = properties(glycol, inlet_c)
     litre = float(found.density_kg_per_m3) * float(found.heat_capacity_j_per_kg_k) / 1000
     out_c = inlet_c + power_w / (litre * l_per_min / 60)
+    in_table(glycol, out_c, f"leaves the plate of {power_w:g} W", "`power_w` or `inlet_c`, or raise the flow")
     return Flow(l_per_min, out_c, loop_l_per_kw * power_w / 1e3 / (l_per_min / 60), float(pump_w))
 
 
 def _immersed(fluid: Fluid, area_m2: float, power_w: float, inlet_c: float) -> tuple[float, tuple[str, ...]]:
+    in_table(fluid, inlet_c, "is", "`inlet_c`")
     sink = immersed_k_per_w(fluid, area_m2, power_w)
     if fluid.boiling_c is not None and inlet_c + sink * power_w >= fluid.boiling_c:
         raise BadInput(
@@ -145,6 +150,17 @@ def _bath_seconds(fluid: Fluid, l_per_kw: float, start_c: float, rise_k: float) 
     if end_c < start_c + rise_k:
         return seconds, f"the time is until the tank is at {end_c:g} °C, where the table of its liquid ends"
     return seconds, f"the time is until the tank is at {end_c:.0f} °C and the die at its limit"
+
+
+def in_table(fluid: Fluid, celsius: float, does: str, what: str) -> None:
+    """Raises BadInput where a liquid is outside its table, with what to change."""
+    low, high = fluid.rows[0][0], fluid.rows[-1][0]
+    if not low <= celsius <= high:
+        change = "Raise" if celsius < low else "Lower"
+        raise BadInput(
+            f"The {fluid.name} {does} at {celsius:.4g} °C, and its table goes from {low:g} to {high:g} °C.",
+            f"{change} {what}.",
+        )
 
 
 def _only(coolant: str, known: tuple[str, ...], kind: str) -> None:

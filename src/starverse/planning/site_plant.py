@@ -122,6 +122,8 @@ def _liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
     pumped, only the facility's water, through its condensers. Rear doors beside tanks have glycol.
     """
     in_tanks = 0.0 if plant.kind == "cold-plate" else 1 - plant.air_share
+    if in_tanks < 1:
+        _check_design(fluid_named("pg25"), plant, "the racks' coolant")
     flow = it_w * (1 - in_tanks) / (plant.range_k * 3981 * 1007)
     facility = it_w / (plant.range_k * 4180 * 990)
     pumps = [PumpDuty("facility", facility, Resistance(plant.facility_pa), plant.pump_efficiency)]
@@ -178,14 +180,19 @@ def _tank_c(plant: Plant, heat: Floats, full_w: float, supply: Floats) -> Floats
 
 def _tanks(plant: Plant, heat_w: float) -> Tanks:
     fluid, loop_pa, efficiency = tank_fluid(plant), plant.loop_pa, plant.pump_efficiency
+    _check_design(fluid, plant, "tanks", ", or choose another `plant.fluid`")
+    return tanks(fluid, heat_w, plant.supply_c, plant.range_k, plant.approach_k, loop_pa, efficiency)
+
+
+def _check_design(fluid: Fluid, plant: Plant, what: str, other: str = "") -> None:
+    """Raises BadInput where a plant is asked to hold a liquid outside its table at any hour."""
     low, high = fluid.rows[0][0], fluid.rows[-1][0]
     if plant.supply_c < low or plant.supply_c + plant.range_k > high:
         raise BadInput(
-            f"The table of {fluid.name} goes from {low:g} to {high:g} °C, and tanks from `plant.supply_c` = "
+            f"The table of {fluid.name} goes from {low:g} to {high:g} °C, and {what} from `plant.supply_c` = "
             f"{plant.supply_c:g} to {plant.supply_c + plant.range_k:g} °C.",
-            "Change `plant.supply_c` or `plant.range_k`, or choose another `plant.fluid`.",
+            f"Change `plant.supply_c` or `plant.range_k`{other}.",
         )
-    return tanks(fluid, heat_w, plant.supply_c, plant.range_k, plant.approach_k, loop_pa, efficiency)
 
 
 def _check_table(fluid: Fluid, returned_c: Floats) -> None:
