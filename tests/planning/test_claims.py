@@ -139,6 +139,12 @@ def test_c3_is_read_to_the_decimals_that_are_claimed(table: dict[str, Claim]) ->
     assert figure(table["C3"].why, r"all cards at work (\d\.\d+),") > computed
 
 
+def test_c3_warns_of_its_oil(table: dict[str, Claim]) -> None:
+    assert figure(table["C3"].why, r"silicone-oil is (\d+) °C warm") > 42
+    assert figure(table["C3"].why, r"above its flash point of (\d+) °C") == 42
+    assert figure(table["C3"].why, r"viscous that dies are at (\d+) °C") > 87
+
+
 def test_c3_depends_on_the_meter(table: dict[str, Claim]) -> None:
     computed = table["C3"].computed
     assert computed is not None

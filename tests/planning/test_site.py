@@ -10,6 +10,7 @@ from msgspec import structs
 from starverse.model.errors import BadInput
 from starverse.physics.cooling.moist import dew_point_c
 from starverse.physics.cooling.weather import XIAMEN, Weather, hour_said, month_of_hour, synthetic_year
+from starverse.planning.cooling import plan_cooling
 from starverse.planning.power import plan_power
 from starverse.planning.site import SiteAnswer, plan_site, site_year
 from starverse.planning.site_file import Cards, Electrical, Money, Plant, Site, parse_site
@@ -126,9 +127,63 @@ def test_water_goes_with_the_way_heat_leaves(year: Weather, rejection: Any) -> N
 
 
 def test_a_dear_card_raises_the_price_and_break_even_does_not_move(year: Weather, answer: SiteAnswer) -> None:
+    cheap = plan_site(Site(money=Money(card_yuan=28_000)), year)
     dear = plan_site(Site(money=Money(card_yuan=250_000)), year)
-    assert dear.card_hour_micro_yuan > 4 * answer.card_hour_micro_yuan
-    assert dear.break_even_card_yuan == pytest.approx(answer.break_even_card_yuan)
+    assert dear.card_hour_micro_yuan > 4 * cheap.card_hour_micro_yuan
+    assert dear.break_even_card_yuan == pytest.approx(cheap.break_even_card_yuan)
+    assert answer == dear, "the reference cards are H100-class ones, by their price, too"
+
+
+def test_all_that_money_rests_on_is_said(year: Weather) -> None:
+    own = Money(card_yuan=123_000, interest_share=0.045, life_years=4, residual_share=0.1, sold_share=0.6)
+    told = " ".join(plan_site(Site(money=own), year).assumed)
+    for part in ("123,000 yuan a card", "4.5% interest", "4 years", "10% is left", "60% of card-hours"):
+        assert part in told
+    for part in (
+        "20,000 yuan of site per kW",
+        "15 years",
+        "2.5% of all capital",
+        "5% spare",
+        "0.65 yuan/kWh",
+    ):
+        assert part in told
+    assert "H100" not in told
+    assert "time of use" in " ".join(plan_site(Site(money=Money(time_of_use=True)), year).assumed)
+    other = plan_site(Site(cards=Cards(power_w=450)), year)
+    assert other.card_yuan == 250_000
+    assert any("H100-class one's; give that of your card of 450 W" in said for said in other.assumed)
+
+
+@pytest.mark.parametrize("kind", ["air", "cold-plate", "single-phase", "two-phase"])
+def test_a_sites_die_is_that_of_plan_cooling_at_its_supply(year: Weather, kind: Any) -> None:
+    found = plan_site(Site(plant=Plant(kind=kind)), year)
+    inlet_c = {"air": found.supply_most_c + 2, "cold-plate": 40, "single-phase": found.tank_most_c}.get(kind)
+    given = {} if inlet_c is None else {"inlet_c": inlet_c}
+    if kind == "cold-plate":
+        given["flow_l_per_min"] = 700 / (8 * 3981 * 1007) * 60_000
+    assert found.die_most_c == pytest.approx(plan_cooling(kind, 700, **given).die_c)
+    assert any("the die is that of a card at 700 W" in said for said in found.notes)
+
+
+def test_a_card_that_no_model_knows_leaves_the_site_its_answer(year: Weather) -> None:
+    found = plan_site(Site(cards=Cards(power_w=2_000)), year)
+    assert found.die_most_c is None
+    assert any("measured at 3.7" in said for said in found.notes)
+    oil = plan_site(Site(plant=Plant(kind="single-phase", fluid="mineral-oil")), year)
+    assert oil.die_most_c == pytest.approx(94, abs=0.5)
+    assert any("from 87 °C on (assumed) cards slow down" in said for said in oil.notes)
+
+
+def test_a_tank_above_its_liquids_flash_point_is_warned_of(year: Weather) -> None:
+    def warned(**plant: Any) -> bool:
+        answer = plan_site(Site(plant=Plant(kind="single-phase", **plant)), year)
+        return any("above its flash point of 42 °C" in said for said in answer.notes)
+
+    assert warned()
+    assert not warned(supply_c=33)
+    assert not warned(fluid="mineral-oil")
+    assert any("WARNING" in said for said in plan_cooling("single-phase", inlet_c=48).notes)
+    assert not any("WARNING" in said for said in plan_cooling("single-phase", inlet_c=40).notes)
 
 
 def test_a_site_can_be_drawn(year: Weather, answer: SiteAnswer) -> None:

@@ -38,6 +38,9 @@ CARDS_W: dict[str, float] = {"a100": 400, "h100": 700, "h200": 700, "b200": 1_00
 IDLE_SHARE = 80 / 700
 """Of full power, without load: assumed."""
 
+LIMIT_C = 87.0
+"""Where cards throttle: assumed."""
+
 NODE = Cards()
 """A node of the reference cluster: its cards, and what it takes beside them."""
 
@@ -150,7 +153,7 @@ def plan_cooling(
     flow_l_per_min: float = 1.0,
     coolant: str = "",
     die_k_per_w: float = 0.020,
-    limit_c: float = 87.0,
+    limit_c: float = LIMIT_C,
     loop_pa: float = 250_000.0,
     pump_efficiency: float = 0.65,
     area_m2: float = 0.30,

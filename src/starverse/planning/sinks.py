@@ -136,7 +136,8 @@ def _immersed(fluid: Fluid, area_m2: float, power_w: float, inlet_c: float) -> t
         )
     notes = ["natural convection on a bare or finned surface; forced flow does better"]
     if fluid.flash_c is not None:
-        notes.append(f"the flash point of {fluid.name} is {fluid.flash_c:g} °C")
+        above = ", and the bath is above it: WARNING" if inlet_c >= fluid.flash_c else ""
+        notes.append(f"the flash point of {fluid.name} is {fluid.flash_c:g} °C{above}")
     return sink, tuple(notes)
 
 

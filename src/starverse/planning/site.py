@@ -20,7 +20,6 @@ from starverse.money.tco import (
     card_hour,
     energy_bill,
 )
-from starverse.physics.cooling.rear_door import RearDoors
 from starverse.physics.cooling.weather import Weather
 from starverse.physics.indices import Energy, Indices, indices
 from starverse.physics.power.chain import (
@@ -32,15 +31,15 @@ from starverse.physics.power.chain import (
     Chain,
     chain_losses,
 )
+from starverse.planning.site_die import die_most
 from starverse.planning.site_file import Cards, Plant, Site, check_ranges
 from starverse.planning.site_plant import (
-    USUAL_FLUID,
     AirHeat,
     Cooled,
     cooled_by_air,
     cooled_by_liquid,
-    tank_fluid,
 )
+from starverse.planning.site_said import assumed, flash_said
 
 Floats = NDArray[np.floating[Any]]
 
@@ -60,24 +59,7 @@ SOURCES = {
     "two-phase": _LIQUID,
 }
 
-_COOLED = (
-    "`electrical.cooled_share`: the plant cools {:.0%} of the heat of rectifiers, busbars, distribution and "
-    "UPS; transformers stand outdoors"
-)
-_DOORS = (
-    "rear doors get the racks' supply, are {0.effective_share:.0%} effective, and cool air that the racks "
-    "warm by {0.air_k:g} K, at {0.fan_pa:g} Pa; its moisture is outdoors'. It is {1:.0f} °C at most where "
-    "nodes breathe it: ASHRAE's class A4, the hardiest, ends at 45 °C"
-)
 _CHAINS = {"busbar": BUSBAR_CHAIN, "ac": AC_CHAIN, "ac-eco": AC_CHAIN_ECO}
-_ASSUMED = {
-    "air": ("the hall is EnergyPlus' example's units, scaled, at their own supply temperature",),
-    "single-phase": ("all heat but the rear doors' goes into tanks of {fluid}",),
-    "two-phase": (
-        "all heat but the rear doors' boils {fluid}; `supply_c` is of the water that their condensers get",
-        "nothing is pumped in the tanks, and none of the vapour is lost",
-    ),
-}
 _MECHANICAL = Chain("mechanical", ((TRANSFORMER, 0.5),))
 
 
@@ -127,12 +109,16 @@ class SiteAnswer(Struct, frozen=True):
     tank_most_c: float | None
     room_most_c: float | None
     """The air that rear doors leave in the room."""
+    die_most_c: float | None
+    """Of a card at full power where the year's coolant is warmest; none where no model knows it."""
+    card_yuan: float
     card_hour: CardHour
     card_hour_micro_yuan: int
     break_even_card_yuan: float
     saved_share: float | None
     """Of the electricity of the air-cooled site that it is compared with."""
     assumed: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def plan_site(site: Site, weather: Weather, against_pue: float | None = None) -> SiteAnswer:
@@ -145,8 +131,11 @@ def plan_site(site: Site, weather: Weather, against_pue: float | None = None) ->
     year = site_year(site, weather)
     found: Indices = indices(year.energy, 3)
     total_kw = year.total_w / 1e3
-    hour, even = _money(site, year)
+    cost = _cost(site)
+    hour, even = _money(site, year, cost)
     plant = year.plant
+    tank_c = None if plant.tank_c is None else float(plant.tank_c.max())
+    die_c, die_said = die_most(site, plant)
     return SiteAnswer(
         site=site.name,
         weather=weather.where,
@@ -166,13 +155,16 @@ def plan_site(site: Site, weather: Weather, against_pue: float | None = None) ->
         energy_mwh_per_year=float(total_kw.sum()) / 1e3,
         chiller_hours=int((plant.compressor_w > 0).sum()),
         supply_most_c=float(plant.supply_c.max()),
-        tank_most_c=None if plant.tank_c is None else float(plant.tank_c.max()),
+        tank_most_c=tank_c,
         room_most_c=None if plant.room_c is None else float(plant.room_c.max()),
+        die_most_c=die_c,
+        card_yuan=site.money.card_yuan,
         card_hour=hour,
         card_hour_micro_yuan=hour.total,
         break_even_card_yuan=even,
         saved_share=None if against_pue is None else 1 - found.tue / ((1 + Cards().fan_share) * against_pue),
-        assumed=(*_assumed(site, plant), hour.definition),
+        assumed=(*assumed(site, plant, cost), hour.definition),
+        notes=tuple(said for said in (flash_said(site.plant, tank_c), die_said) if said),
     )
 
 
@@ -236,18 +228,22 @@ def _computing_w(cards: Cards, load_share: float) -> float:
     return cards.count * each + nodes * cards.node_w
 
 
-def _money(site: Site, year: SiteYear) -> tuple[CardHour, float]:
-    """What a sold card-hour costs, and the yuan of a card at which the price covers it."""
-    total_kw = (year.total_w / 1e3).tolist()
-    energy, demand = energy_bill(total_kw, _tariff(site))
+def _cost(site: Site) -> Cost:
     money = site.money
-    cost = Cost(
+    return Cost(
         money.card_yuan,
         interest=money.interest_share,
         life_years=money.life_years,
         residual_share=money.residual_share,
         site_yuan_per_kw=money.site_yuan_per_kw,
     )
+
+
+def _money(site: Site, year: SiteYear, cost: Cost) -> tuple[CardHour, float]:
+    """What a sold card-hour costs, and the yuan of a card at which the price covers it."""
+    total_kw = (year.total_w / 1e3).tolist()
+    energy, demand = energy_bill(total_kw, _tariff(site))
+    money = site.money
     rest = (site.cards.count, year.full_it_w / 1e3, energy, demand, money.sold_share)
     return card_hour(cost, *rest), break_even_card_yuan(cost, round(money.price_yuan * YUAN), *rest)
 
@@ -256,25 +252,3 @@ def _tariff(site: Site) -> Tariff:
     if site.money.time_of_use:
         return TIME_OF_USE
     return Tariff((round(site.money.energy_yuan_per_kwh * YUAN),) * 24, FLAT.demand_micro_yuan_per_kw_month)
-
-
-def _assumed(site: Site, plant: Cooled) -> tuple[str, ...]:
-    said = [
-        "loss curves and plant sizes are typical, not one maker's",
-        f"the load is {site.cards.load_share:.0%} all year; converters, plant and price are for 100%",
-        _COOLED.format(site.electrical.cooled_share),
-        *(each.format(fluid=_fluid_said(site.plant)) for each in _ASSUMED.get(site.plant.kind, ())),
-    ]
-    if plant.room_c is not None:
-        said.append(_DOORS.format(RearDoors(1.0), plant.room_c.max()))
-    return tuple(said)
-
-
-def _fluid_said(plant: Plant) -> str:
-    """A tank's fluid with its flash point, where it has one."""
-    if plant.kind not in USUAL_FLUID:
-        return ""
-    fluid = tank_fluid(plant)
-    if fluid.flash_c is not None:
-        return f"{fluid.name}, whose flash point is {fluid.flash_c:g} °C"
-    return f"{fluid.name}, which boils at {fluid.boiling_c:g} °C"

@@ -108,6 +108,11 @@ def cooled_by_liquid(plant: Plant, heat: Floats, full_w: float, weather: Weather
     )
 
 
+def plate_l_per_min(plant: Plant, heat_w: float) -> float:
+    """The glycol of one plate: its heat over the plant's range, as all racks' flow is sized."""
+    return heat_w / (plant.range_k * 3981 * 1007) * 60_000
+
+
 def tank_fluid(plant: Plant) -> Fluid:
     """What the tanks of a plant hold. Raises BadInput for what conducts, or is not known."""
     return dielectric_named(plant.fluid or USUAL_FLUID[plant.kind])
