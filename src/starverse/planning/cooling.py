@@ -65,6 +65,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "cdu_share": (0.05, 1),
     "nodes": (1, 1e6),
     "capacity_share": (1, 100),
+    "full_w": (0, 1e5),
 }
 """What each number may be."""
 
@@ -84,6 +85,7 @@ _ONLY = {
     "air_flow_share": ("air",),
     "air_share": ("cold-plate",),
     "sink_j_per_k": ("air", "cold-plate"),
+    "inlet_c": ("air", "cold-plate", "single-phase"),
 }
 """What is asked of some kinds only; elsewhere it would go unheeded."""
 
@@ -170,6 +172,7 @@ def plan_cooling(
     cdu_share: float = 1.0,
     nodes: int = 1,
     capacity_share: float = CAPACITY_SHARE,
+    full_w: float | None = None,
 ) -> CoolingAnswer:
     """A card's steady temperature in °C under one of four kinds of cooling.
 
@@ -179,12 +182,14 @@ def plan_cooling(
     share of `flow_l_per_min`; `after_s` after the coolant's inlet warms by `inlet_step_k` the answer says
     what has come round. `cdu` names one whose approach, at `cdu_share` of its heat and flows, takes the
     place of `approach_k`. So many `nodes` of such cards, as the reference cluster has them, want
-    `capacity_share` times their heat of cooling. Raises BadInput for an unknown kind, a coolant that doesn't
+    `capacity_share` times their heat of cooling. Loops, tanks and cooling are built for cards at `full_w`,
+    `power_w` where nothing is said. Raises BadInput for an unknown kind, a coolant that doesn't
     go with it, what is not of that kind, and anything outside the tables.
     """
     given: dict[str, Any] = dict(locals())
     _check(kind, given)
     carried_w = power_w * (1 - air_share)
+    full = power_w if full_w is None else full_w
     sink = sink_of(kind, given, carried_w)
     thermal = CardThermal(die_k_per_w=die_k_per_w, sink_k_per_w=sink.k_per_w, sink_j_per_k=sink_j_per_k)
     die_c = float(steady_c(carried_w, sink.at_c, thermal))
@@ -216,7 +221,7 @@ def plan_cooling(
         limit_c=limit_c,
         nodes=nodes,
         heat_kw=heat_kw,
-        capacity_kw=capacity_share * heat_kw,
+        capacity_kw=capacity_share * nodes_kw(kind, full, nodes),
         notes=(*sink.notes, *until, _node_said(kind)),
     )
 
@@ -254,11 +259,16 @@ def _unit(name: str, inlet_c: float, share: float) -> CduAnswer:
 
 def _check(kind: str, given: dict[str, Any]) -> None:
     if kind not in KINDS:
-        raise BadInput(f"There is no cooling '{kind}'.", f"There is {', '.join(KINDS)}.")
+        raise BadInput(f"There is no cooling '{kind}'.", nearest(kind, KINDS))
     if given["power_w"] <= 0:
         raise BadInput(f"A card of {given['power_w']:g} W needs no cooling.", "Give `power_w` above zero.")
     for name, (low, high) in _RANGES.items():
         bounded(low, high, **{name: given[name]})
+    if given["full_w"] is not None and given["full_w"] < given["power_w"]:
+        raise BadInput(
+            f"A card of {given['full_w']:g} W at full load draws no {given['power_w']:g} W.",
+            "Raise `full_w`, or lower `power_w`.",
+        )
     usual = inspect.signature(plan_cooling).parameters
     changed = {name for name, value in given.items() if value != usual[name].default}
     for name, kinds in _ONLY.items():

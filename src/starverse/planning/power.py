@@ -150,6 +150,9 @@ def plan_power(
         source=f"{CARD_SOURCE}; {CHAIN_SOURCE}" if card else CHAIN_SOURCE,
         notes=(
             f"a rack of {full_w / 1e3:.4g} kW at full load",
+            "the load is that of the cards, which idle at a share of their power, with nodes beside"
+            if rack
+            else "the load is a share of the rack's power: at 0 all of it is off; idle cards: by `card`",
             "converting: UPS and supplies, or with a busbar, on which batteries hang, rectifiers and bar",
         ),
     )
@@ -188,7 +191,7 @@ def _frontier(load_share: float) -> PowerAnswer:
         rack=None,
         equation=SHELF_EQUATION,
         source=SHELF_SOURCE,
-        notes=("processors and cards are all at this load; nothing is fitted",),
+        notes=("processors and cards are all at this load, at 0 they idle; nothing is fitted",),
     )
 
 
