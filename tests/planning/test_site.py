@@ -5,6 +5,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from msgspec import structs
 
 from starverse.model.errors import BadInput
@@ -192,6 +194,33 @@ def test_a_site_can_be_drawn(year: Weather, answer: SiteAnswer) -> None:
     svg = site_picture(answer, hours, "svg")
     assert b"<svg" in svg
     assert len(svg) > 10_000
+    assert svg == site_picture(answer, hours, "svg")
+
+
+def test_a_sites_picture_shows_all_that_is_drawn_and_paid(
+    year: Weather, answer: SiteAnswer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is stacked adds up to all beside IT, lights with it; water, peak and cost have panels."""
+    drawn: list[Any] = []
+    monkeypatch.setattr(FigureCanvasAgg, "__init__", lambda _, figure: drawn.append(figure))
+    monkeypatch.setattr(Figure, "savefig", lambda *_, **__: None)
+    hours = site_year(Site(), year)
+    site_picture(answer, hours)
+    titles = {axes.get_title(loc="left").partition(":")[0]: axes for axes in drawn[0].axes}
+    assert {"Water, m³", "Power at peak, MW", "A sold card-hour, yuan"} < set(titles)
+    parts = drawn[0].axes[1].collections
+    assert [part.get_label() for part in parts] == [
+        *("power losses", "lights, offices", "pumps", "fans", "compressors")
+    ]
+    top = max(float(path.vertices[:, 1].max()) for part in parts for path in part.get_paths())
+    beside = (hours.total_w - hours.energy.it_w).reshape(365, 24).mean(axis=1)
+    assert top == pytest.approx(beside.max() / 1e6)
+    water = [bar.get_height() for bar in titles["Water, m³"].patches]
+    assert sum(water) == pytest.approx(answer.water_m3_per_year)
+    cost = [bar.get_width() for bar in titles["A sold card-hour, yuan"].patches]
+    assert sum(cost) == pytest.approx(answer.card_hour_micro_yuan / 1e6)
+    peaks = titles["Power at peak, MW"].patches
+    assert max(bar.get_y() + bar.get_height() for bar in peaks) == pytest.approx(answer.peak_kw / 1e3)
 
 
 def test_a_file_says_what_differs() -> None:
