@@ -140,6 +140,24 @@ def test_sites_are_changed_by_keys_and_their_hours_written(
     assert "plant.kind=air" in refused(capsys, "site", "--set", "plant")
 
 
+def test_an_idle_cards_loop_is_as_long_as_a_busy_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    """4.8 s of delay at no load and 42 s at full: once idling drained the loop."""
+    for load in ("0", "1"):
+        words = "cooling", "--card", "h100", "--load", load, "--json"
+        assert json.loads(asked(capsys, *words))["delay_s"] == pytest.approx(42)
+
+
+def test_names_that_are_nearly_right_are_found(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Did you mean 'novec-649'?" in refused(
+        capsys, "cooling", "--kind", "two-phase", "--coolant", "novec649"
+    )
+    assert "Did you mean 'h100'?" in refused(capsys, "train", "--card", "h10")
+    assert "Did you mean 'energyplus-tampa'? Or name a .toml file." in refused(capsys, "site", "energyplus")
+    with pytest.raises(SystemExit):
+        build()(["bench", "fisics"])
+    assert "Did you mean 'physics'?" in capsys.readouterr().err
+
+
 def test_published_sites_take_no_changes(capsys: pytest.CaptureFixture[str]) -> None:
     answer = json.loads(asked(capsys, "site", "energyplus-tampa", "--json"))
     assert answer["pue"] == pytest.approx(answer["published_pue"], rel=0.01)

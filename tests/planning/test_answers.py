@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from starverse.model.errors import BadInput
+from starverse.physics.training.published import software
 from starverse.planning.checkpoints import plan_checkpoint
 from starverse.planning.cooling import plan_cooling
 from starverse.planning.faults import plan_faults
@@ -134,6 +135,39 @@ def test_a_tank_lasts_by_what_it_holds() -> None:
     assert small.seconds_to_limit > 100
 
 
+def test_no_time_to_the_limit_says_which_no_it_is() -> None:
+    """A dash alone meant three things."""
+    past = plan_cooling("air", 800, 35)
+    assert past.seconds_to_limit is None
+    assert any("past 87 °C" in note for note in past.notes)
+    boils = plan_cooling("two-phase")
+    assert boils.seconds_to_limit is None
+    assert any("not modelled" in note for note in boils.notes)
+    assert plan_cooling().seconds_to_limit is not None
+    assert not any("limit" in note for note in plan_cooling().notes)
+
+
+def test_an_idle_cards_loop_and_tank_hold_what_full_load_needs() -> None:
+    """Idling drains no loop: 0.7 L at 1 L/min come round after 42 s at any load."""
+    idle, busy = plan_cooling(power_w=80, full_w=700), plan_cooling(power_w=700)
+    assert idle.delay_s == pytest.approx(42)
+    assert busy.delay_s == pytest.approx(42)
+    assert plan_cooling(power_w=80, full_w=700, air_share=0.1).delay_s == pytest.approx(0.9 * 42)
+    few, many = (plan_cooling("single-phase", power_w=350, full_w=full) for full in (350, 700))
+    assert few.seconds_to_limit is not None
+    assert many.seconds_to_limit == pytest.approx(2 * few.seconds_to_limit)
+    assert plan_cooling(power_w=80, full_w=700, nodes=4).capacity_kw == plan_cooling(nodes=4).capacity_kw
+    with pytest.raises(BadInput, match="`full_w`"):
+        plan_cooling(power_w=700, full_w=80)
+    with pytest.raises(BadInput, match="draws no 700 W"):
+        plan_cooling(power_w=700, full_w=80)
+
+
+def test_what_boils_has_no_inlet() -> None:
+    with pytest.raises(BadInput, match="`inlet_c` does not apply to two-phase"):
+        plan_cooling("two-phase", inlet_c=60)
+
+
 def test_an_option_of_another_kind_is_refused() -> None:
     with pytest.raises(BadInput, match="`tank_l_per_kw` does not apply to cold-plate"):
         plan_cooling(tank_l_per_kw=20)
@@ -195,6 +229,19 @@ def test_a_job_that_gets_nowhere_is_refused_with_what_would_help() -> None:
     ) as no:
         plan_checkpoint(stops_per_hour=1e5)
     assert "`restart_s`" in no.value.remedy
+
+
+def test_a_name_that_is_nearly_right_is_found() -> None:
+    for ask, near in (
+        (lambda: plan_cooling("single-phase", coolant="novec649"), "novec-649"),
+        (lambda: plan_cooling("coldplate"), "cold-plate"),
+        (lambda: plan_cooling(coolant="pg-25"), "pg25"),
+        (lambda: plan_faults("llama-3"), "llama3"),
+        (lambda: software("megatron"), "megatron"),
+    ):
+        with pytest.raises(BadInput) as no:
+            ask()
+        assert no.value.remedy.startswith(f"Did you mean '{near}")
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,16 @@ import typer
 
 from starverse.main.commands import build
 from starverse.main.plan_commands import build as plan_build
+from starverse.model.bounds import spanned
 from starverse.model.errors import BadInput
 from starverse.physics.cooling.weather import XIAMEN, synthetic_year
 from starverse.planning.checkpoints import plan_checkpoint
 from starverse.planning.cooling import plan_cooling
 from starverse.planning.faults import plan_faults
 from starverse.planning.noise import plan_noise
+from starverse.planning.power import plan_power
 from starverse.planning.site import plan_site
-from starverse.planning.site_file import Site
+from starverse.planning.site_file import Site, parse_site
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e30", "-1e30"])
@@ -46,6 +48,55 @@ def test_no_absurd_buffer_is_answered(value: str, capsys: pytest.CaptureFixture[
         build()(["plan", "collective", "ethernet:8", "--megabytes", value, "--json"])
     assert end.value.code == 2
     assert json.loads(capsys.readouterr().out)["error"]["kind"] == "bad-input"
+
+
+@pytest.mark.parametrize(
+    ("ask", "given", "says"),
+    [
+        (plan_cooling, {"power_w": 5_000}, r"at 106\.9 °C, and its table goes from 5 to 75"),
+        (plan_cooling, {"power_w": 1e5}, "its table goes from 5 to 75"),
+        (plan_cooling, {"inlet_c": 4}, "Raise `inlet_c`"),
+        (plan_cooling, {"after_s": 10, "inlet_step_k": 60}, "`inlet_step_k`"),
+        (plan_cooling, {"kind": "air", "power_w": 5_000}, "397 °C, and no card is known beyond -40 to 125"),
+        (plan_cooling, {"kind": "single-phase", "inlet_c": 100}, "its table goes from 25 to 65 °C"),
+        (plan_cooling, {"kind": "single-phase", "inlet_c": 66}, "its table goes from 25 to 65 °C"),
+        (plan_cooling, {"limit_c": 200}, "`limit_c`"),
+        (plan_faults, {"temperature_c": 200}, "by Arrhenius from -40 to 125 °C"),
+        (plan_faults, {"than_c": 126}, "by Arrhenius from -40 to 125 °C"),
+        (plan_faults, {"fleet": "titan-old", "temperature_c": 150}, "by Arrhenius from -40 to 125 °C"),
+        (plan_faults, {"fleet": "titan-old", "age_years": 50}, "up to an age of 6 years"),
+        (plan_faults, {"fleet": "titan-old", "days": 1_900}, "up to an age of 6 years"),
+        (plan_power, {"system": "busbar", "rack_w": 1e7}, r"208,333 A at 48 V, and a busbar carries 2,000"),
+        (plan_power, {"system": "busbar", "card": "b200", "nodes": 20}, "at most 96,000 W"),
+        (plan_power, {"rack_w": 20_000}, "Leave out `rack_w`"),
+    ],
+)
+def test_nothing_is_answered_beyond_what_is_known(ask: Any, given: dict[str, Any], says: str) -> None:
+    """Each of these once had an answer: glycol at 107 °C, a bar that lost 4.3 MW, cards 50 years old."""
+    with pytest.raises(BadInput, match=says):
+        ask(**given)
+
+
+def test_what_is_known_is_answered_up_to_its_ends() -> None:
+    assert plan_faults("titan-old", age_years=5.9, days=30).stops > 0
+    assert plan_faults(temperature_c=125).hotter > 1
+    assert any("Arrhenius: dies of -40 to 125" in note for note in plan_faults().notes)
+    assert plan_power("busbar", rack_w=96_000).lost_mw > 0
+    assert plan_power("ac", rack_w=1e6).lost_mw > 0, "no busbar"
+
+
+@pytest.mark.parametrize("change", ["plant.range_k=60", "plant.supply_c=70"])
+def test_a_plants_coolant_stays_in_its_table_by_the_key_that_was_given(change: str) -> None:
+    with pytest.raises(BadInput, match=r"pg25 goes from 5 to 75 °C") as no:
+        plan_site(parse_site("", changes=[change]), synthetic_year(XIAMEN))
+    assert change.partition("=")[0] in no.value.remedy
+
+
+def test_a_range_is_said_so_that_its_ends_differ() -> None:
+    assert spanned(0.3, 0.3) == "0.3"
+    assert spanned(0.3, 0.30000001) == "0.3 to 0.30000001"
+    with pytest.raises(BadInput, match=r"measured at 0\.3 L/min"):
+        plan_cooling(flow_l_per_min=0.3)
 
 
 LAWFUL: dict[tuple[str, str], dict[str, str]] = {

@@ -30,6 +30,17 @@ def test_a_chain_saves_nothing_against_itself() -> None:
     assert plan_power("ac", against="busbar").saved_kw == pytest.approx(-saved)
 
 
+def test_no_load_is_said_to_be_idle_or_off() -> None:
+    """0 W of a rack, but an idling Frontier."""
+    assert any("at 0 they idle" in note for note in plan_power(load_share=0).notes)
+    off, idle = plan_power("busbar", 0), plan_power("busbar", 0, card="h100")
+    assert any("at 0 all of it is off" in note for note in off.notes)
+    assert off.total_mw == off.lost_mw
+    assert any("which idle at a share" in note for note in idle.notes)
+    assert idle.rack is not None
+    assert idle.rack.card_w == pytest.approx(80)
+
+
 def test_a_rack_is_made_of_cards_with_leakage_and_a_cap() -> None:
     """Four nodes of 8 × 700 W and 1.6 kW; 0.4 % a kelvin above 63 °C; a cap costs speed."""
     plain = plan_power("busbar", card="h100").rack

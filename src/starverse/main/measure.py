@@ -8,6 +8,7 @@ from rich.console import Console
 
 from starverse.bench import figure
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest
 
 BENCHES = {
     "spine": "the loop, the journal, the API and the start of the main job",
@@ -20,8 +21,10 @@ BENCHES = {
 def measure(name: str, json: Path | None) -> None:
     """Run a bench by name. Raises BadInput, naming those there are, for another."""
     if name not in BENCHES:
+        if name:
+            raise BadInput(f"There is no bench '{name}'.", nearest(name, BENCHES))
         known = "; ".join(f"`{bench}`: {what}" for bench, what in BENCHES.items())
-        raise BadInput(f"There is no bench '{name}'." if name else "Which bench?", f"There is {known}.")
+        raise BadInput("Which bench?", f"There is {known}.")
     console = Console()
     run: Callable[[Callable[[str], None]], Sequence[figure.Figure]]
     run = import_module(f"starverse.bench.{name}").run

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from starverse.main.answer import show_answer
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest
 from starverse.physics.cooling.weather import XIAMEN, Weather, read_epw, synthetic_year
 from starverse.physics.fabric.measured import SWEEPS
 from starverse.planning.checkpoints import plan_checkpoint
@@ -63,6 +64,7 @@ def cooling(kind: str, card: str | None, load: float | None, given: dict[str, An
         if "power_w" in asked:
             raise BadInput("--card and --power-w both say what a card draws.", "Leave one of them out.")
         asked["power_w"] = card_w(card, 1.0 if load is None else load)
+        asked["full_w"] = card_w(card, 1.0)
     elif load is not None:
         raise BadInput("--load is a share of a known card's power.", "Name it with --card.")
     show_answer(plan_cooling(kind, **asked), json=json)
@@ -118,7 +120,7 @@ def _spec_text(spec: str | None) -> str:
         return ""
     file = Path(spec)
     if file.suffix != ".toml" and not file.is_file():
-        raise BadInput(f"There is no site '{spec}'.", f"Name a .toml file, or {' or '.join(YEARS)}.")
+        raise BadInput(f"There is no site '{spec}'.", f"{nearest(spec, YEARS)} Or name a .toml file.")
     return text_of(file)
 
 

@@ -6,7 +6,7 @@ from starverse.main.answer import show_answer
 from starverse.main.plan_network import cluster_of
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
-from starverse.model.names import shown
+from starverse.model.names import nearest, shown
 from starverse.model.spec import Cluster
 from starverse.physics.training.layout import CARDS, Card, Layout
 from starverse.physics.training.published import published, shaped_like, software
@@ -147,7 +147,7 @@ def _card(asked: str | None, spec: Cluster | None, run: Run | None) -> Card:
     if name not in CARDS:
         known = f"Say --card {', '.join(CARDS)}."
         if spec is None or asked:
-            raise BadInput(f"There is no card {shown(name)}.", known)
+            raise BadInput(f"There is no card {shown(name)}.", nearest(name, CARDS))
         raise BadInput(
             f"No training was fitted on the '{name}' of {spec.name}, of whose {spec.cards:,} cards only the "
             f"network is known here: {spec.network.link_gbps:g} Gbit/s a link.",

@@ -14,3 +14,13 @@ def bounded(low: float, high: float, file: str = "", /, **values: float | None) 
             said = f"{Decimal(value):.6g}" if isinstance(value, int) else f"{value:g}"
             where = f"{file}: " if file else ""
             raise BadInput(f"{where}`{name}` = {said} makes no sense.", f"Give {low:g} to {high:g}.")
+
+
+def spanned(low: float, high: float) -> str:
+    """A range as a person reads it: one figure where both ends are one, else as many digits as tell them
+    apart."""
+    for digits in (6, 12, 17):
+        ends = f"{low:.{digits}g}", f"{high:.{digits}g}"
+        if ends[0] != ends[1]:
+            return f"{ends[0]} to {ends[1]}"
+    return f"{low:g}"

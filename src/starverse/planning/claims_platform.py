@@ -5,12 +5,12 @@ from starverse.money.tco import annuity_share
 from starverse.physics.cooling.weather import XIAMEN, synthetic_year
 from starverse.planning.claim import Claim, Verdict, judged, percent
 from starverse.planning.site import SiteAnswer, plan_site
-from starverse.planning.site_file import Cards, Money, Site
+from starverse.planning.site_file import CARD_W, H100_YUAN, Cards, Money, Site
 
-# U4. A 4090-class card with its part of node, rack and network, and an H100-class one: assumptions of
-# Market prices of 2026, assumed. A reserved card is sold every hour, one by the hour 70 % of them (assumed)
+# U4. A 4090-class card with its part of node, rack and network, and an H100-class one: prices of 2026,
+# assumed. A reserved card is sold every hour, one by the hour 70 % of them (assumed)
 CONSUMER = (450.0, 28_000.0)
-TRAINING = (700.0, 250_000.0)
+TRAINING = (CARD_W, H100_YUAN)
 RESERVED_SHARE, HOURLY_SHARE = 1.0, 0.70
 
 

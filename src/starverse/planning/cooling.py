@@ -9,6 +9,7 @@ from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.model.names import nearest
 from starverse.physics.cooling.card import (
+    JUNCTION_C,
     KINDS,
     CardThermal,
     steady_c,
@@ -37,6 +38,9 @@ CARDS_W: dict[str, float] = {"a100": 400, "h100": 700, "h200": 700, "b200": 1_00
 IDLE_SHARE = 80 / 700
 """Of full power, without load: assumed."""
 
+LIMIT_C = 87.0
+"""Where cards throttle: assumed."""
+
 NODE = Cards()
 """A node of the reference cluster: its cards, and what it takes beside them."""
 
@@ -44,7 +48,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "power_w": (0, 1e5),
     "inlet_c": (-50, 150),
     "flow_l_per_min": (0, 1_000),
-    "limit_c": (0, 1_000),
+    "limit_c": (0, JUNCTION_C[1]),
     "die_k_per_w": (1e-4, 1),
     "loop_pa": (0, 1e7),
     "pump_efficiency": (0.01, 1),
@@ -61,6 +65,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "cdu_share": (0.05, 1),
     "nodes": (1, 1e6),
     "capacity_share": (1, 100),
+    "full_w": (0, 1e5),
 }
 """What each number may be."""
 
@@ -80,6 +85,7 @@ _ONLY = {
     "air_flow_share": ("air",),
     "air_share": ("cold-plate",),
     "sink_j_per_k": ("air", "cold-plate"),
+    "inlet_c": ("air", "cold-plate", "single-phase"),
 }
 """What is asked of some kinds only; elsewhere it would go unheeded."""
 
@@ -149,7 +155,7 @@ def plan_cooling(
     flow_l_per_min: float = 1.0,
     coolant: str = "",
     die_k_per_w: float = 0.020,
-    limit_c: float = 87.0,
+    limit_c: float = LIMIT_C,
     loop_pa: float = 250_000.0,
     pump_efficiency: float = 0.65,
     area_m2: float = 0.30,
@@ -166,6 +172,7 @@ def plan_cooling(
     cdu_share: float = 1.0,
     nodes: int = 1,
     capacity_share: float = CAPACITY_SHARE,
+    full_w: float | None = None,
 ) -> CoolingAnswer:
     """A card's steady temperature in °C under one of four kinds of cooling.
 
@@ -175,15 +182,18 @@ def plan_cooling(
     share of `flow_l_per_min`; `after_s` after the coolant's inlet warms by `inlet_step_k` the answer says
     what has come round. `cdu` names one whose approach, at `cdu_share` of its heat and flows, takes the
     place of `approach_k`. So many `nodes` of such cards, as the reference cluster has them, want
-    `capacity_share` times their heat of cooling. Raises BadInput for an unknown kind, a coolant that doesn't
+    `capacity_share` times their heat of cooling. Loops, tanks and cooling are built for cards at `full_w`,
+    `power_w` where nothing is said. Raises BadInput for an unknown kind, a coolant that doesn't
     go with it, what is not of that kind, and anything outside the tables.
     """
     given: dict[str, Any] = dict(locals())
     _check(kind, given)
     carried_w = power_w * (1 - air_share)
+    full = power_w if full_w is None else full_w
     sink = sink_of(kind, given, carried_w)
     thermal = CardThermal(die_k_per_w=die_k_per_w, sink_k_per_w=sink.k_per_w, sink_j_per_k=sink_j_per_k)
     die_c = float(steady_c(carried_w, sink.at_c, thermal))
+    _check_die(die_c)
     seconds, until = lasting_s(kind, given, sink, thermal, die_c)
     unit = _unit(cdu, inlet_c, cdu_share) if cdu else None
     behind_k = unit.approach_k if unit else approach_k
@@ -211,9 +221,19 @@ def plan_cooling(
         limit_c=limit_c,
         nodes=nodes,
         heat_kw=heat_kw,
-        capacity_kw=capacity_share * heat_kw,
+        capacity_kw=capacity_share * nodes_kw(kind, full, nodes),
         notes=(*sink.notes, *until, _node_said(kind)),
     )
+
+
+def _check_die(die_c: float) -> None:
+    low, high = JUNCTION_C
+    if not low <= die_c <= high:
+        raise BadInput(
+            f"The die would be at {die_c:,.0f} °C, and no card is known beyond {low:g} to {high:g} °C "
+            "(junctions of silicon, assumed).",
+            "Change `power_w` or `inlet_c`, or how it is cooled.",
+        )
 
 
 def nodes_kw(kind: str, power_w: float, nodes: int) -> float:
@@ -239,11 +259,16 @@ def _unit(name: str, inlet_c: float, share: float) -> CduAnswer:
 
 def _check(kind: str, given: dict[str, Any]) -> None:
     if kind not in KINDS:
-        raise BadInput(f"There is no cooling '{kind}'.", f"There is {', '.join(KINDS)}.")
+        raise BadInput(f"There is no cooling '{kind}'.", nearest(kind, KINDS))
     if given["power_w"] <= 0:
         raise BadInput(f"A card of {given['power_w']:g} W needs no cooling.", "Give `power_w` above zero.")
     for name, (low, high) in _RANGES.items():
         bounded(low, high, **{name: given[name]})
+    if given["full_w"] is not None and given["full_w"] < given["power_w"]:
+        raise BadInput(
+            f"A card of {given['full_w']:g} W at full load draws no {given['power_w']:g} W.",
+            "Raise `full_w`, or lower `power_w`.",
+        )
     usual = inspect.signature(plan_cooling).parameters
     changed = {name for name, value in given.items() if value != usual[name].default}
     for name, kinds in _ONLY.items():

@@ -8,10 +8,11 @@ from msgspec import Struct
 
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
+from starverse.physics.cooling.card import JUNCTION_C
 from starverse.physics.faults.fleet import SHARED, Flap, Flapping, expected_stops, flapping
-from starverse.physics.faults.fleets import fleet_named
-from starverse.physics.faults.hazard import Cause, arrhenius, thermal_share, total_hazard_per_h
-from starverse.physics.faults.titan import TitanFit, fit_titan
+from starverse.physics.faults.fleets import FLEETS, fleet_named
+from starverse.physics.faults.hazard import YEAR_H, Cause, arrhenius, thermal_share, total_hazard_per_h
+from starverse.physics.faults.titan import AGES, BOTTOM_C, TOP_C, TitanFit, fit_titan
 
 EQUATION = (
     "stops = Σ_j cards x ∫h_j dt x exp[Ea/k (1/Tref - 1/T)]; h_j = λ_j, or (k/η)(t/η)^(k-1) where k ≠ 1"
@@ -25,7 +26,8 @@ SOURCES = {
 
 _ABOUT = {
     "llama3": "activation energies (0.7 eV) are JEDEC's usual value; which causes are thermal is our reading",
-    "titan": "the activation energy is that of the cages, confounded with a defect, age and position",
+    "titan": "the activation energy is that of the cages, "
+    f"{BOTTOM_C:g} to {TOP_C:g} °C warm, confounded with a defect, age and position",
 }
 
 
@@ -119,7 +121,8 @@ def plan_faults(
 
 
 def _notes(fleet: str, *, shared: bool, flaps: bool) -> tuple[str, ...]:
-    notes = [_ABOUT[fleet.partition("-")[0]]]
+    low, high = JUNCTION_C
+    notes = [_ABOUT[fleet.partition("-")[0]], f"heat by Arrhenius: dies of {low:g} to {high:g} °C, assumed"]
     if shared:
         notes.append("rates of shared equipment are assumed, not published")
     if flaps:
@@ -137,13 +140,32 @@ _RANGES: dict[str, tuple[float, float]] = {
     "cards": (1, 1e6),
     "days": (0, 36_600),
     "age_years": (0, 100),
-    "temperature_c": (-50, 200),
-    "than_c": (-50, 200),
+    "temperature_c": (-273.15, 1e4),
+    "than_c": (-273.15, 1e4),
     "flap_up_s": (1e-3, 1e7),
     "flap_down_s": (1e-3, 1e7),
     "tolerated_s": (0, 1e7),
 }
 """What each number may be."""
+
+
+def _check_observed(given: dict[str, Any]) -> None:
+    """Arrhenius holds where one mechanism does, and Titan's wear up to the age at which it was seen."""
+    low, high = JUNCTION_C
+    for name in ("temperature_c", "than_c"):
+        if given[name] is not None and not low <= given[name] <= high:
+            raise BadInput(
+                f"`{name}` = {given[name]:g}: rates are carried by Arrhenius from {low:g} to {high:g} °C "
+                "(junctions of silicon, assumed), not beyond.",
+                f"Give {low:g} to {high:g}.",
+            )
+    reached = given["age_years"] + given["days"] * 24 / YEAR_H
+    wears = given["fleet"] in FLEETS and any(cause.shape != 1 for cause in FLEETS[given["fleet"]])
+    if wears and reached > AGES[-1] + 1e-9:
+        raise BadInput(
+            f"Titan's cards were counted up to an age of {AGES[-1]:g} years, and these reach {reached:.4g}.",
+            "Lower `age_years` or `days`.",
+        )
 
 
 def _check(given: dict[str, Any]) -> None:
@@ -154,6 +176,7 @@ def _check(given: dict[str, Any]) -> None:
     for name, (low, high) in _RANGES.items():
         bounded(low, high, **{name: given[name]})
     usual = inspect.signature(plan_faults).parameters
+    _check_observed(given)
     for name in ("flap_down_s", "tolerated_s"):
         if given["flap_up_s"] is None and given[name] != usual[name].default:
             raise BadInput(f"`{name}` is of a link that flaps.", "Give `flap_up_s`, too.")

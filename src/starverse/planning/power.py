@@ -10,6 +10,7 @@ from msgspec import Struct, structs
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.model.names import nearest
+from starverse.physics.cooling.card import JUNCTION_C
 from starverse.physics.power.card import (
     CardPower,
     NodePower,
@@ -149,6 +150,9 @@ def plan_power(
         source=f"{CARD_SOURCE}; {CHAIN_SOURCE}" if card else CHAIN_SOURCE,
         notes=(
             f"a rack of {full_w / 1e3:.4g} kW at full load",
+            "the load is that of the cards, which idle at a share of their power, with nodes beside"
+            if rack
+            else "the load is a share of the rack's power: at 0 all of it is off; idle cards: by `card`",
             "converting: UPS and supplies, or with a busbar, on which batteries hang, rectifiers and bar",
         ),
     )
@@ -187,7 +191,7 @@ def _frontier(load_share: float) -> PowerAnswer:
         rack=None,
         equation=SHELF_EQUATION,
         source=SHELF_SOURCE,
-        notes=("processors and cards are all at this load; nothing is fitted",),
+        notes=("processors and cards are all at this load, at 0 they idle; nothing is fitted",),
     )
 
 
@@ -195,7 +199,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "load_share": (0, 1),
     "rack_w": (1, 1e7),
     "nodes": (1, 10_000),
-    "temperature_c": (-50, 150),
+    "temperature_c": JUNCTION_C,
     "leakage_per_k": (0, 0.005),
     "cap_w": (1, 1e5),
 }

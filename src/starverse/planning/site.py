@@ -1,5 +1,6 @@
 """What a site draws, drinks and costs over a year of weather."""
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,6 @@ from starverse.money.tco import (
     card_hour,
     energy_bill,
 )
-from starverse.physics.cooling.rear_door import RearDoors
 from starverse.physics.cooling.weather import Weather
 from starverse.physics.indices import Energy, Indices, indices
 from starverse.physics.power.chain import (
@@ -31,8 +31,15 @@ from starverse.physics.power.chain import (
     Chain,
     chain_losses,
 )
+from starverse.planning.site_die import die_most
 from starverse.planning.site_file import Cards, Plant, Site, check_ranges
-from starverse.planning.site_plant import USUAL_FLUID, Cooled, cooled_by_air, cooled_by_liquid, tank_fluid
+from starverse.planning.site_plant import (
+    AirHeat,
+    Cooled,
+    cooled_by_air,
+    cooled_by_liquid,
+)
+from starverse.planning.site_said import assumed, flash_said
 
 Floats = NDArray[np.floating[Any]]
 
@@ -52,24 +59,7 @@ SOURCES = {
     "two-phase": _LIQUID,
 }
 
-_COOLED = (
-    "`electrical.cooled_share`: the plant cools {:.0%} of the heat of rectifiers, busbars, distribution and "
-    "UPS; transformers stand outdoors"
-)
-_DOORS = (
-    "rear doors get the racks' supply, are {0.effective_share:.0%} effective, and cool air that the racks "
-    "warm by {0.air_k:g} K, at {0.fan_pa:g} Pa; its moisture is outdoors'. It is {1:.0f} °C at most where "
-    "nodes breathe it: ASHRAE's class A4, the hardiest, ends at 45 °C"
-)
 _CHAINS = {"busbar": BUSBAR_CHAIN, "ac": AC_CHAIN, "ac-eco": AC_CHAIN_ECO}
-_ASSUMED = {
-    "air": ("the hall is EnergyPlus' example's units, scaled, at their own supply temperature",),
-    "single-phase": ("all heat but the rear doors' goes into tanks of {fluid}",),
-    "two-phase": (
-        "all heat but the rear doors' boils {fluid}; `supply_c` is of the water that their condensers get",
-        "nothing is pumped in the tanks, and none of the vapour is lost",
-    ),
-}
 _MECHANICAL = Chain("mechanical", ((TRANSFORMER, 0.5),))
 
 
@@ -79,6 +69,19 @@ class SiteYear(Struct, frozen=True):
     energy: Energy
     total_w: Floats
     plant: Cooled
+    full_it_w: float
+    """IT with all cards at work: what the site is built for."""
+
+
+class Fed(Struct, frozen=True):
+    """What a power chain feeds and loses, hour by hour, in W: IT with its fans and supplies, the losses that
+    the plant cools, and those before the meter."""
+
+    it_w: Floats
+    fans_w: Floats
+    inside_w: Floats
+    beside_w: Floats
+    lost_w: Floats
 
 
 class SiteAnswer(Struct, frozen=True):
@@ -97,6 +100,8 @@ class SiteAnswer(Struct, frozen=True):
     wue_l_per_kwh: float
     water_m3_per_year: float
     it_kw: float
+    it_full_kw: float
+    """With all cards at work: what converters, plant and the site's price are for."""
     peak_kw: float
     energy_mwh_per_year: float
     chiller_hours: int
@@ -104,12 +109,16 @@ class SiteAnswer(Struct, frozen=True):
     tank_most_c: float | None
     room_most_c: float | None
     """The air that rear doors leave in the room."""
+    die_most_c: float | None
+    """Of a card at full power where the year's coolant is warmest; none where no model knows it."""
+    card_yuan: float
     card_hour: CardHour
     card_hour_micro_yuan: int
     break_even_card_yuan: float
     saved_share: float | None
     """Of the electricity of the air-cooled site that it is compared with."""
     assumed: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def plan_site(site: Site, weather: Weather, against_pue: float | None = None) -> SiteAnswer:
@@ -122,8 +131,11 @@ def plan_site(site: Site, weather: Weather, against_pue: float | None = None) ->
     year = site_year(site, weather)
     found: Indices = indices(year.energy, 3)
     total_kw = year.total_w / 1e3
-    hour, even = _money(site, year)
+    cost = _cost(site)
+    hour, even = _money(site, year, cost)
     plant = year.plant
+    tank_c = None if plant.tank_c is None else float(plant.tank_c.max())
+    die_c, die_said = die_most(site, plant)
     return SiteAnswer(
         site=site.name,
         weather=weather.where,
@@ -138,52 +150,76 @@ def plan_site(site: Site, weather: Weather, against_pue: float | None = None) ->
         wue_l_per_kwh=found.wue_l_per_kwh,
         water_m3_per_year=float(year.energy.water_kg_per_s.sum()) * 3.6,
         it_kw=float(year.energy.it_w.max()) / 1e3,
+        it_full_kw=year.full_it_w / 1e3,
         peak_kw=float(total_kw.max()),
         energy_mwh_per_year=float(total_kw.sum()) / 1e3,
         chiller_hours=int((plant.compressor_w > 0).sum()),
         supply_most_c=float(plant.supply_c.max()),
-        tank_most_c=None if plant.tank_c is None else float(plant.tank_c.max()),
+        tank_most_c=tank_c,
         room_most_c=None if plant.room_c is None else float(plant.room_c.max()),
+        die_most_c=die_c,
+        card_yuan=site.money.card_yuan,
         card_hour=hour,
         card_hour_micro_yuan=hour.total,
         break_even_card_yuan=even,
         saved_share=None if against_pue is None else 1 - found.tue / ((1 + Cards().fan_share) * against_pue),
-        assumed=(*_assumed(site, plant), hour.definition),
+        assumed=(*assumed(site, plant, cost), hour.definition),
+        notes=tuple(said for said in (flash_said(site.plant, tank_c), die_said) if said),
     )
 
 
 def site_year(site: Site, weather: Weather) -> SiteYear:
     """A site's year in hours. IT is metered at the rack: busbar, or the servers' supplies with AC.
 
+    All equipment is rated for all cards at `power_w`; the year runs at `load_share`, so that what is lost at
+    any load (no-load losses, least speeds of fans and pumps, lights) weighs more the less is computed.
     So a rectifier shelf counts as a loss, a server's supply as IT (and TUE takes it out again).
     """
     check_ranges(site)
     hours = weather.dry_bulb_c.shape[0]
-    computing = np.full(hours, _computing_w(site.cards))
-    fans_in_it = computing * site.cards.fan_share if site.plant.kind == "air" else np.zeros(hours)
-    used = computing + fans_in_it
-    peak = float(used.max())
-    racks = max(1, round(peak / site.electrical.rack_w))
-    losses = chain_losses(_CHAINS[site.electrical.chain], used, peak, racks)
+    asked, full = (_fed(site, hours, share) for share in (site.cards.load_share, 1.0))
+    took = _cooled(site.plant, asked, full, weather)
+    most = took if site.cards.load_share == 1 else _cooled(site.plant, full, full, weather)
+    mechanical = chain_losses(_MECHANICAL, took.power_w, float(most.power_w.max())).lost_w
+    other = full.it_w * site.electrical.other_share
+    lost = asked.lost_w + mechanical
+    energy = Energy(asked.it_w, took.power_w, lost, other, asked.fans_w, asked.inside_w, took.water_kg_per_s)
+    return SiteYear(energy, asked.it_w + took.power_w + lost + other, took, float(full.it_w.max()))
+
+
+def _fed(site: Site, hours: int, load_share: float) -> Fed:
+    """What a site's power chain feeds at a load; its converters and bars are rated for all cards at work."""
+    air = site.plant.kind == "air"
+    used, peak = (
+        _computing_w(site.cards, share) * (1 + (site.cards.fan_share if air else 0.0))
+        for share in (load_share, 1.0)
+    )
+    racks = ceil(peak / site.electrical.rack_w)
+    losses = chain_losses(_CHAINS[site.electrical.chain], np.full(hours, used), peak, racks)
     inside = losses.by_stage_w.get(SUPPLY_TITANIUM.name, np.zeros(hours))
-    it = used + inside
     indoors = losses.lost_w - inside - losses.by_stage_w[TRANSFORMER.name]
-    beside = indoors * site.electrical.cooled_share
-    if site.plant.kind == "air":
-        took = cooled_by_air(it, fans_in_it, beside, weather)
-    else:
-        took = cooled_by_liquid(site.plant, it + beside, weather)
-    cooling = took.pump_w + took.fan_w + took.compressor_w
-    mechanical = chain_losses(_MECHANICAL, cooling, float(cooling.max())).lost_w
-    other = it * site.electrical.other_share
-    lost = losses.lost_w - inside + mechanical
-    energy = Energy(it, cooling, lost, other, fans_in_it, inside, took.water_kg_per_s)
-    return SiteYear(energy, it + cooling + lost + other, took)
+    return Fed(
+        it_w=used + inside,
+        fans_w=np.full(hours, used - _computing_w(site.cards, load_share)),
+        inside_w=inside,
+        beside_w=indoors * site.electrical.cooled_share,
+        lost_w=losses.lost_w - inside,
+    )
 
 
-def _computing_w(cards: Cards) -> float:
+def _cooled(plant: Plant, heat: Fed, full: Fed, weather: Weather) -> Cooled:
+    """What cooling takes for a heat, by a plant built for that at full load."""
+    if plant.kind == "air":
+        asked, most = (AirHeat(each.it_w, each.fans_w, each.beside_w) for each in (heat, full))
+        return cooled_by_air(asked, most, weather)
+    return cooled_by_liquid(
+        plant, heat.it_w + heat.beside_w, float((full.it_w + full.beside_w).max()), weather
+    )
+
+
+def _computing_w(cards: Cards, load_share: float) -> float:
     nodes = -(-cards.count // cards.per_node)
-    each = cards.idle_w + (cards.power_w - cards.idle_w) * cards.load_share
+    each = cards.idle_w + (cards.power_w - cards.idle_w) * load_share
     if cards.idle_w > cards.power_w:
         raise BadInput(
             f"`cards.idle_w` = {cards.idle_w:g} exceeds `cards.power_w` = {cards.power_w:g}.",
@@ -192,19 +228,23 @@ def _computing_w(cards: Cards) -> float:
     return cards.count * each + nodes * cards.node_w
 
 
-def _money(site: Site, year: SiteYear) -> tuple[CardHour, float]:
-    """What a sold card-hour costs, and the yuan of a card at which the price covers it."""
-    total_kw = (year.total_w / 1e3).tolist()
-    energy, demand = energy_bill(total_kw, _tariff(site))
+def _cost(site: Site) -> Cost:
     money = site.money
-    cost = Cost(
+    return Cost(
         money.card_yuan,
         interest=money.interest_share,
         life_years=money.life_years,
         residual_share=money.residual_share,
         site_yuan_per_kw=money.site_yuan_per_kw,
     )
-    rest = (site.cards.count, float(year.energy.it_w.max()) / 1e3, energy, demand, money.sold_share)
+
+
+def _money(site: Site, year: SiteYear, cost: Cost) -> tuple[CardHour, float]:
+    """What a sold card-hour costs, and the yuan of a card at which the price covers it."""
+    total_kw = (year.total_w / 1e3).tolist()
+    energy, demand = energy_bill(total_kw, _tariff(site))
+    money = site.money
+    rest = (site.cards.count, year.full_it_w / 1e3, energy, demand, money.sold_share)
     return card_hour(cost, *rest), break_even_card_yuan(cost, round(money.price_yuan * YUAN), *rest)
 
 
@@ -212,25 +252,3 @@ def _tariff(site: Site) -> Tariff:
     if site.money.time_of_use:
         return TIME_OF_USE
     return Tariff((round(site.money.energy_yuan_per_kwh * YUAN),) * 24, FLAT.demand_micro_yuan_per_kw_month)
-
-
-def _assumed(site: Site, plant: Cooled) -> tuple[str, ...]:
-    said = [
-        "loss curves and plant sizes are typical, not one maker's",
-        "the load is the same all year",
-        _COOLED.format(site.electrical.cooled_share),
-        *(each.format(fluid=_fluid_said(site.plant)) for each in _ASSUMED.get(site.plant.kind, ())),
-    ]
-    if plant.room_c is not None:
-        said.append(_DOORS.format(RearDoors(1.0), plant.room_c.max()))
-    return tuple(said)
-
-
-def _fluid_said(plant: Plant) -> str:
-    """A tank's fluid with its flash point, where it has one."""
-    if plant.kind not in USUAL_FLUID:
-        return ""
-    fluid = tank_fluid(plant)
-    if fluid.flash_c is not None:
-        return f"{fluid.name}, whose flash point is {fluid.flash_c:g} °C"
-    return f"{fluid.name}, which boils at {fluid.boiling_c:g} °C"

@@ -14,12 +14,17 @@ Cooling = Literal["air", "cold-plate", "single-phase", "two-phase"]
 Rejection = Literal["dry", "hybrid", "tower"]
 PowerChain = Literal["busbar", "ac", "ac-eco"]
 
+CARD_W = 700.0
+H100_YUAN = 250_000.0
+"""The reference card: an H100-class one at its maker's full power, and its price on the market of 2026 with
+its part of node, rack and network, ASSUMED."""
+
 
 class Cards(Struct, frozen=True):
     """What is cooled: defaults are the reference cluster, 30,000 cards of 700 W."""
 
     count: int = 30_000
-    power_w: float = 700.0
+    power_w: float = CARD_W
     idle_w: float = 80.0
     load_share: float = 0.9
     """How busy cards are, all year."""
@@ -57,7 +62,7 @@ class Electrical(Struct, frozen=True):
     chain: PowerChain = "busbar"
     rack_w: float = 30_000.0
     other_share: float = 0.005
-    """Lighting, security, offices: a share of IT."""
+    """Lighting, security, offices: a share of IT at full load, whatever the load is."""
     cooled_share: float = 1.0
     """The share of the heat of rectifiers, busbars, distribution and UPS that the plant carries away, too;
     transformers stand outdoors."""
@@ -66,7 +71,8 @@ class Electrical(Struct, frozen=True):
 class Money(Struct, frozen=True):
     """What it costs, in yuan."""
 
-    card_yuan: float = 28_000.0
+    card_yuan: float = H100_YUAN
+    """Of one card with its part of node, rack and network."""
     interest_share: float = 0.06
     life_years: float = 5.0
     residual_share: float = 0.0

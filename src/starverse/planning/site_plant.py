@@ -39,13 +39,29 @@ class Cooled(Struct, frozen=True):
     tank_c: Floats | None = None
     room_c: Floats | None = None
 
+    @property
+    def power_w(self) -> Floats:
+        """All of it."""
+        total: Floats = self.pump_w + self.fan_w + self.compressor_w
+        return total
 
-def cooled_by_air(it: Floats, fans: Floats, beside: Floats, weather: Weather) -> Cooled:
-    """Units of EnergyPlus' example, as many as the heat takes; servers breathe 0.1 L/s per W as there.
 
-    The heat of what stands `beside` the servers goes into the room's air, not through them.
+class AirHeat(Struct, frozen=True):
+    """What an air hall's units carry away, in W, shape (hours,): IT with its fans, and what stands beside."""
+
+    it_w: Floats
+    fans_w: Floats
+    beside_w: Floats
+
+
+def cooled_by_air(heat: AirHeat, full: AirHeat, weather: Weather) -> Cooled:
+    """Units of EnergyPlus' example, as many as the heat at full load takes; those rest that are not needed.
+
+    Servers breathe 0.1 L/s per W as there. The heat of what stands `beside` the servers goes into the room's
+    air, not through them.
     """
-    peak = float(it.max())
+    it, fans, beside = heat.it_w, heat.fans_w, heat.beside_w
+    peak, full_it, full_beside = (float(each.max()) for each in (it, full.it_w, full.beside_w))
     servers = AirServers(
         chips_w=float((it - fans).max()),
         fans_w=float(fans.max()),
@@ -55,25 +71,27 @@ def cooled_by_air(it: Floats, fans: Floats, beside: Floats, weather: Weather) ->
         supply_loss_share=float(beside.max()) / peak,
     )
     like = ECONOPHASE_HALL.unit
-    scale = 1.3 * (peak + float(beside.max())) / like.capacity_w
+    scale = 1.3 * (full_it + full_beside) / like.capacity_w
+    air = full_it * 1e-4 * 1.25
     unit = structs.replace(
         like,
         capacity_w=like.capacity_w * scale,
-        air_m3_per_s=servers.air_m3_per_s * 1.25,
-        fan_w=servers.air_m3_per_s * 1.25 * like.fan_w / like.air_m3_per_s,
+        air_m3_per_s=air,
+        fan_w=air * like.fan_w / like.air_m3_per_s,
     )
-    took = hall_power(AirHall(servers, unit), it / peak, weather.dry_bulb_c)
+    took = hall_power(AirHall(servers, unit, staged=True), it / peak, weather.dry_bulb_c)
     none = np.zeros_like(it)
     return Cooled(none, took.fan_w, took.compressor_w, none, took.supply_c)
 
 
-def cooled_by_liquid(plant: Plant, heat: Floats, weather: Weather) -> Cooled:
-    """A plant of cold plates or tanks, with rear doors for the share of the heat that is the air's.
+def cooled_by_liquid(plant: Plant, heat: Floats, full_w: float, weather: Weather) -> Cooled:
+    """A plant of cold plates or tanks for `full_w`, with rear doors for the share of the heat that is the
+    air's.
 
     The room's air is taken as moist as the air outdoors. Raises BadInput where a liquid gets outside its
     table, vapour would be left, or doors would drip, with the hour.
     """
-    built = _liquid_plant(plant, float(heat.max()))
+    built = _liquid_plant(plant, full_w)
     dew = dew_point_c(weather.dry_bulb_c, weather.relative_humidity) if built.doors else None
     took = plant_power(built, heat, weather.dry_bulb_c, weather.wet_bulb_c, dew)
     if plant.kind == "cold-plate":
@@ -85,9 +103,14 @@ def cooled_by_liquid(plant: Plant, heat: Floats, weather: Weather) -> Cooled:
         took.chiller_w,
         took.water_kg_per_s,
         took.supply_c,
-        _tank_c(plant, heat, took.supply_c),
+        _tank_c(plant, heat, full_w, took.supply_c),
         took.room_c,
     )
+
+
+def plate_l_per_min(plant: Plant, heat_w: float) -> float:
+    """The glycol of one plate: its heat over the plant's range, as all racks' flow is sized."""
+    return heat_w / (plant.range_k * 3981 * 1007) * 60_000
 
 
 def tank_fluid(plant: Plant) -> Fluid:
@@ -104,6 +127,8 @@ def _liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
     pumped, only the facility's water, through its condensers. Rear doors beside tanks have glycol.
     """
     in_tanks = 0.0 if plant.kind == "cold-plate" else 1 - plant.air_share
+    if in_tanks < 1:
+        _check_design(fluid_named("pg25"), plant, "the racks' coolant")
     flow = it_w * (1 - in_tanks) / (plant.range_k * 3981 * 1007)
     facility = it_w / (plant.range_k * 4180 * 990)
     pumps = [PumpDuty("facility", facility, Resistance(plant.facility_pa), plant.pump_efficiency)]
@@ -138,10 +163,9 @@ def _liquid_plant(plant: Plant, it_w: float) -> LiquidPlant:
     )
 
 
-def _tank_c(plant: Plant, heat: Floats, supply: Floats) -> Floats | None:
+def _tank_c(plant: Plant, heat: Floats, full_w: float, supply: Floats) -> Floats | None:
     """The warmest of the tanks' liquid, where there are tanks. Raises BadInput where vapour would be left."""
-    heat = heat * (1 - plant.air_share)
-    peak = float(heat.max())
+    heat, peak = heat * (1 - plant.air_share), full_w * (1 - plant.air_share)
     if plant.kind in {"air", "cold-plate"} or not peak:
         return None
     if plant.kind == "single-phase":
@@ -161,14 +185,19 @@ def _tank_c(plant: Plant, heat: Floats, supply: Floats) -> Floats | None:
 
 def _tanks(plant: Plant, heat_w: float) -> Tanks:
     fluid, loop_pa, efficiency = tank_fluid(plant), plant.loop_pa, plant.pump_efficiency
+    _check_design(fluid, plant, "tanks", ", or choose another `plant.fluid`")
+    return tanks(fluid, heat_w, plant.supply_c, plant.range_k, plant.approach_k, loop_pa, efficiency)
+
+
+def _check_design(fluid: Fluid, plant: Plant, what: str, other: str = "") -> None:
+    """Raises BadInput where a plant is asked to hold a liquid outside its table at any hour."""
     low, high = fluid.rows[0][0], fluid.rows[-1][0]
     if plant.supply_c < low or plant.supply_c + plant.range_k > high:
         raise BadInput(
-            f"The table of {fluid.name} goes from {low:g} to {high:g} °C, and tanks from `plant.supply_c` = "
+            f"The table of {fluid.name} goes from {low:g} to {high:g} °C, and {what} from `plant.supply_c` = "
             f"{plant.supply_c:g} to {plant.supply_c + plant.range_k:g} °C.",
-            "Change `plant.supply_c` or `plant.range_k`, or choose another `plant.fluid`.",
+            f"Change `plant.supply_c` or `plant.range_k`{other}.",
         )
-    return tanks(fluid, heat_w, plant.supply_c, plant.range_k, plant.approach_k, loop_pa, efficiency)
 
 
 def _check_table(fluid: Fluid, returned_c: Floats) -> None:

@@ -49,6 +49,13 @@ def test_a_whole_year_is_read() -> None:
     assert (weather.wet_bulb_c < weather.dry_bulb_c).all()
 
 
+def test_humidity_in_shares_is_no_epw() -> None:
+    shares = [line.replace(",15.0,70,101325", ",15.0,0.7,101325") for line in epw()]
+    with pytest.raises(BadInput, match=r"humidity exceeds 0\.7 %, as if they were shares") as no:
+        read_epw(shares)
+    assert "per cent" in no.value.remedy
+
+
 @pytest.mark.parametrize(
     ("changes", "says"),
     [

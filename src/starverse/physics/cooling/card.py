@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
+from starverse.model.bounds import spanned
 from starverse.model.errors import BadInput
 from starverse.physics.cooling.fluids import Fluid, peak_flux_w_per_cm2, properties
 
@@ -37,6 +38,10 @@ _PLATE_LIMIT, _PLATE_FILM, _PLATE_POWER = 0.0176227, 0.0066889, 1.25495
 """Fitted to every other row above (0.4, 0.6, 0.8, … L/min) by least squares of the logarithms; the rest is
 held out, and met within 1 %, but for 0.5 L/min (3.4 %)."""
 
+JUNCTION_C = (-40.0, 125.0)
+"""Dies whose heat and failures the models speak of, °C: industrial silicon's usual range, ASSUMED. JEDEC's
+life tests (JESD22-A108), from which activation energies come, run at 125 °C as a rule."""
+
 
 class CardThermal(Struct, frozen=True):
     """Two nodes: the die (1) and what carries its heat away (2: cold plate, heat sink, boiling surface).
@@ -67,7 +72,7 @@ def cold_plate_k_per_w(flow_l_per_min: ArrayLike) -> Floats:
     low, high = COLD_PLATE_PG25[0][0], COLD_PLATE_PG25[-1][0]
     if flow.size and not (flow.min() >= low and flow.max() <= high):
         raise BadInput(
-            f"No cold plate was measured at {flow.min():g} to {flow.max():g} L/min.",
+            f"No cold plate was measured at {spanned(flow.min(), flow.max())} L/min.",
             f"Keep `flow_l_per_min` from {low:g} to {high:g}.",
         )
     resistance: Floats = _PLATE_LIMIT + _PLATE_FILM * flow**-_PLATE_POWER

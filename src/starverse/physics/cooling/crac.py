@@ -71,6 +71,8 @@ class AirHall(Struct, frozen=True):
     """Humidity of the room's air: assumed. Its heat capacity and density change by 2 % from dry air on."""
     envelope_k: float = 8.0
     """How much warmer than the supply the room is that the walls see: assumed."""
+    staged: bool = False
+    """The unit stands for many, of which some rest where all would blow less than their curves know."""
 
 
 ECONOPHASE_HALL = AirHall(
@@ -131,7 +133,8 @@ def hall_power(hall: AirHall, load_share: ArrayLike, dry_bulb_c: ArrayLike) -> H
     """A hall's power at a load (0 to 1) and an outdoor temperature; shapes broadcast.
 
     The unit blows at full flow and at the temperature that carries the servers' heat away, the warmest that
-    does; at its upper limit the flow falls instead. Supply found by bisection on the heat balance
+    does; at its upper limit the flow falls instead, and where `staged` units rest before it falls out of
+    their curves. Supply found by bisection on the heat balance
     m cp (Treturn - Tsupply) = Q(Tsupply), with Treturn from the servers' own flow and the two approaches.
     Coil: P = Qcap CapFT CapFFF / COP EIRFT EIRFFF x PLR / PLF (EnergyPlus Engineering Reference, Single-Speed
     Electric DX Air Cooling Coil). Raises BadInput outside the unit's tables, with the hour of a year that is
@@ -158,19 +161,21 @@ def hall_power(hall: AirHall, load_share: ArrayLike, dry_bulb_c: ArrayLike) -> H
     supply = high
     share = _needed_kg_per_s(hall, load, outdoor, supply, heat_capacity) / full_kg_per_s
     least, most = unit.flow_shares[0], min(unit.flow_shares[1], 1.0)
+    running = np.clip(share / least, 1e-6, 1.0) if hall.staged else np.ones(load.shape)
+    share = share / running
     known = f"their curves and fans go from {least:g} to {most:g}"
     check_hours("the units blow {:.3f} of their full flow", share, least, most, known, _REMEDY)
     chips, _, it = _servers(hall.servers, load, supply + hall.supply_approach_k)
-    blower = unit.fan_w * np.polyval(unit.fan_curve[::-1], share)
+    blower = running * unit.fan_w * np.polyval(unit.fan_curve[::-1], share)
     heat = _room_heat(hall, it, outdoor, supply) + blower
-    capacity = unit.capacity_w * _at(unit.capacity_by_air, outdoor)
+    capacity = running * unit.capacity_w * _at(unit.capacity_by_air, outdoor)
     capacity = capacity * np.polyval(unit.capacity_by_flow[::-1], share)
     part = heat / capacity
     known = "they take no more than all of it"
     check_hours("the heat is {:.3f} times what the units can take", part, 0.0, 1.0, known, _REMEDY)
-    running = part / (1 - unit.cycling_loss * (1 - part))
+    runtime = part / (1 - unit.cycling_loss * (1 - part))
     by_flow = np.polyval(unit.power_by_flow[::-1], share)
-    compressor = capacity / unit.cop * _at(unit.power_by_air, outdoor) * by_flow * running
+    compressor = capacity / unit.cop * _at(unit.power_by_air, outdoor) * by_flow * runtime
     return HallPower(it, chips, blower, compressor, supply)
 
 

@@ -7,6 +7,7 @@ from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest
 
 Floats = NDArray[np.floating[Any]]
 
@@ -169,7 +170,9 @@ def fluid_named(name: str) -> Fluid:
     for fluid in FLUIDS:
         if fluid.name == name:
             return fluid
-    raise BadInput(f"There is no fluid '{name}'.", f"There is {', '.join(f.name for f in FLUIDS)}.")
+    names = [fluid.name for fluid in FLUIDS]
+    near, listed = nearest(name, names), nearest("", names)
+    raise BadInput(f"There is no fluid '{name}'.", near if near == listed else f"{near} {listed}")
 
 
 CONDUCTING = ("water", "pg25", "eg25")

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from starverse.model.bounds import spanned
 from starverse.model.errors import BadInput
 
 Floats = NDArray[np.floating[Any]]
@@ -25,7 +26,7 @@ def saturation_pa(temperature_c: ArrayLike) -> Floats:
     temperature = np.asarray(temperature_c, dtype=float)
     if temperature.size and not (temperature.min() >= -100 and temperature.max() <= 200):
         raise BadInput(
-            f"Air of {temperature.min():g} to {temperature.max():g} °C is outside the steam tables.",
+            f"Air of {spanned(temperature.min(), temperature.max())} °C is outside the steam tables.",
             "Keep `temperature_c` from -100 to 200.",
         )
     kelvin = temperature + 273.15
@@ -75,7 +76,7 @@ def wet_bulb_c(temperature_c: ArrayLike, relative_humidity: ArrayLike, pressure_
     )
     if humidity.size and not (humidity.min() >= 0 and humidity.max() <= 1):
         raise BadInput(
-            f"A relative humidity of {humidity.min():g} to {humidity.max():g} is not a share.",
+            f"A relative humidity of {spanned(humidity.min(), humidity.max())} is not a share.",
             "Give `relative_humidity` from 0 to 1.",
         )
     ratio = humidity_ratio(dry, humidity, pressure)

@@ -93,6 +93,11 @@ def read_epw(lines: Iterable[str], name: str = "the weather file") -> Weather:
         hour += 1
     if hour < HOURS:
         raise BadInput(f"{name} ends after {hour:,} hours.", "Give one whole year of 8,760 hours.")
+    if values[:, 1].max() <= 1.0:
+        raise BadInput(
+            f"{name}: no hour's relative humidity exceeds {values[:, 1].max():g} %, as if they were shares.",
+            "Give column 9 in per cent, from 0 to 110.",
+        )
     where = ", ".join(part.strip() for part in rows[0][1:4] if part.strip(" -"))
     dry, humidity, pressure = values[:, 0], np.minimum(values[:, 1] / 100, 1.0), values[:, 2]
     return Weather(where, dry, humidity, pressure, wet_bulb_c(dry, humidity, pressure))

@@ -1,6 +1,7 @@
 """What stopped published fleets, and how often: lists of causes to begin with."""
 
 from starverse.model.errors import BadInput
+from starverse.model.names import nearest
 from starverse.physics.faults.hazard import YEAR_H, Cause
 
 LLAMA3_CARDS = 16_384
@@ -71,5 +72,5 @@ FLEETS: dict[str, tuple[Cause, ...]] = {
 def fleet_named(name: str) -> tuple[Cause, ...]:
     """The causes of a published fleet. Raises BadInput, naming those there are."""
     if name not in FLEETS:
-        raise BadInput(f"There is no fleet '{name}'.", f"There is {', '.join(FLEETS)}.")
+        raise BadInput(f"There is no fleet '{name}'.", nearest(name, FLEETS))
     return FLEETS[name]

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
+from starverse.model.bounds import spanned
 from starverse.model.errors import BadInput
 
 Floats = NDArray[np.floating[Any]]
@@ -102,6 +103,6 @@ def _share(load_share: ArrayLike) -> Floats:
     share = np.asarray(load_share, dtype=float)
     if share.size and not (share.min() >= 0 and share.max() <= 1):
         raise BadInput(
-            f"A load of {share.min():g} to {share.max():g} is not a share.", "Give `load_share` from 0 to 1."
+            f"A load of {spanned(share.min(), share.max())} is not a share.", "Give `load_share` from 0 to 1."
         )
     return share

@@ -62,6 +62,8 @@ class Chain(Struct, frozen=True):
     stages: tuple[tuple[Stage, float], ...]
     busbar_ohm: float = 0.0
     busbar_v: float = 48.0
+    busbar_most_a: float = 2_000.0
+    """ASSUMED: 96 kW at 48 V. Racks beyond it are fed at a higher voltage."""
 
 
 AC_CHAIN = Chain(
@@ -100,6 +102,7 @@ def chain_losses(chain: Chain, load_w: ArrayLike, peak_load_w: float, racks: int
 
     Each stage is rated at its peak load over its filling, where the peak load is what it carries when the
     racks draw `peak_load_w`. The busbar loses I²R in each of `racks` racks, sharing the load evenly (Joule).
+    Raises BadInput above the peak, and where a busbar would carry more than it can.
     """
     carried = np.asarray(load_w, dtype=float)
     peak = float(peak_load_w)
@@ -109,6 +112,7 @@ def chain_losses(chain: Chain, load_w: ArrayLike, peak_load_w: float, racks: int
         )
     losses: dict[str, Floats] = {}
     if chain.busbar_ohm:
+        _check_amperes(chain, peak / racks)
         losses["busbar"] = busbar_loss_w(carried, chain.busbar_v, chain.busbar_ohm, racks)
         carried = carried + losses["busbar"]
         peak += float(busbar_loss_w(peak, chain.busbar_v, chain.busbar_ohm, racks))
@@ -118,6 +122,16 @@ def chain_losses(chain: Chain, load_w: ArrayLike, peak_load_w: float, racks: int
         peak += float(stage.loss_w(peak, rated))
         carried = carried + losses[stage.name]
     return Losses(carried, losses)
+
+
+def _check_amperes(chain: Chain, rack_w: float) -> None:
+    amperes = rack_w / chain.busbar_v
+    if amperes > chain.busbar_most_a * (1 + 1e-9):
+        raise BadInput(
+            f"A rack of {rack_w:,.0f} W takes {amperes:,.0f} A at {chain.busbar_v:g} V, and a busbar carries "
+            f"{chain.busbar_most_a:,.0f} A at most (assumed).",
+            f"Give racks of at most {chain.busbar_most_a * chain.busbar_v:,.0f} W, or another chain.",
+        )
 
 
 def busbar_loss_w(load_w: ArrayLike, volts: float, ohm: float, racks: int = 1) -> Floats:

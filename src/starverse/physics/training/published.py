@@ -53,7 +53,7 @@ def software(name: str) -> Software:
     step_s below zero is none. With a single run to fit on, only the share is.
     """
     if name not in STACKS:
-        raise BadInput(f"There is no software '{name}'.", f"Say {', '.join(STACKS)}.")
+        raise BadInput(f"There is no software '{name}'.", nearest(name, STACKS))
     plain, runs = STACKS[name]
     fitted = [run for run in runs if run.fitted]
     fast = [step(run.model, run.layout, run.card, plain).time_s for run in fitted]
