@@ -31,7 +31,7 @@ def test_json_is_a_list_of_rows(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_people_read_figure_verdict_reason_and_source(capsys: pytest.CaptureFixture[str]) -> None:
     table = said(capsys, "claims")
-    for word in ("N1", "U7", "180 days", "50 ms", "doesn't hold", "not yet", "JESD91", "$ starverse plan"):
+    for word in ("N1", "U7", "180 days", "51 ms", "doesn't hold", "not yet", "JESD91", "$ starverse plan"):
         assert word in table
 
 
@@ -54,7 +54,7 @@ ON_THE_NETWORK = {row.id: row.command for row in claims() if row.id.startswith("
 
 SHOWN = {
     "N1": ("days_with_stops", 1),
-    "N2": ("step_longer_share", 100),
+    "N2": ("step_longer_mean_share", 100),
     "N3": ("alone_s", 1e3),
     "N4": ("hops_most", 1),
     "N5": ("alone_wire_share", 100),
@@ -80,6 +80,20 @@ def test_a_row_on_the_network_names_a_line_that_shows_its_figure(
     assert unit * answer[part] == pytest.approx(row, rel=1e-5)
     if part in AS_FLOWS:
         assert answer[AS_FLOWS[part]] == pytest.approx(answer[part], rel=1e-2)
+
+
+def test_n2_says_beside_its_mean_what_its_line_says_of_the_slowest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    why = next(row.why for row in claims() if row.id == "N2")
+    answer = json.loads(said(capsys, *shlex.split(ON_THE_NETWORK["N2"])[1:], "--json"))
+    assert f"+{100 * answer['step_longer_slowest_share']:.1f} %." in why
+
+
+def test_n4_says_the_latency_that_its_line_says(capsys: pytest.CaptureFixture[str]) -> None:
+    why = next(row.why for row in claims() if row.id == "N4")
+    answer = json.loads(said(capsys, *shlex.split(ON_THE_NETWORK["N4"])[1:], "--json"))
+    assert f"Over {answer['hops_most']} switches {answer['message_most_ns'] / 1e3:.1f} µs unloaded" in why
 
 
 def test_the_table_loads_nothing_that_is_slow() -> None:

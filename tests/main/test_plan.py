@@ -258,11 +258,85 @@ def test_how_far_cards_are_apart_is_a_distribution(capsys: pytest.CaptureFixture
 
 def test_loss_is_put_on_a_step_by_what_of_it_waits(capsys: pytest.CaptureFixture[str]) -> None:
     words = "collective", "ethernet:8", "--loss", "0.01", "--link-gbps", "100", "--recovery", "go-back-n"
-    answer = json.loads(asked(capsys, *words, "--round-trip-us", "10", "--exposed-share", "0.25", "--json"))
+    more = "--round-trip-us", "10", "--exposed-share", "0.25", "--hop-ns", "0", "--ends-ns", "0"
+    answer = json.loads(asked(capsys, *words, *more, "--algorithm", "ring", "--json"))
     window = 12.5e9 * 10e-6 / 4096
-    assert answer["loss_stretch"] == pytest.approx((0.99 + 0.01 * window) / 0.99)
-    assert answer["step_longer_share"] == pytest.approx((answer["loss_stretch"] - 1) / 4)
-    assert json.loads(asked(capsys, *words, "--json"))["step_longer_share"] is None
+    assert answer["loss_stretch_mean"] == pytest.approx((0.99 + 0.01 * window) / 0.99)
+    for which in ("mean", "slowest"):
+        stretch = answer[f"loss_stretch_{which}"]
+        assert answer[f"step_longer_{which}_share"] == pytest.approx((stretch - 1) / 4)
+    assert json.loads(asked(capsys, *words, "--json"))["step_longer_mean_share"] is None
+
+
+@pytest.mark.parametrize("recovery", ["go-back-n", "selective-repeat"])
+def test_time_with_loss_is_the_time_without_stretched(
+    recovery: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a torus whose network has a mean round trip many times that of a step between neighbours."""
+    words = "collective", "torus:16x16x8", "--algorithm", "bucket", "--json"
+    well = json.loads(asked(capsys, *words))
+    ill = json.loads(asked(capsys, *words, "--loss", "0.01", "--recovery", recovery))
+    assert ill["loss_stretch_slowest"] == pytest.approx(ill["time_s"] / well["time_s"])
+    assert 1.009 < ill["loss_stretch_mean"] < ill["loss_stretch_slowest"]
+
+
+def test_a_step_has_ends_and_the_hops_of_a_message(capsys: pytest.CaptureFixture[str]) -> None:
+    """Halving-doubling over one switch: as many messages of the latency that the answer says."""
+    words = "collective", "ethernet:8", "--megabytes", "1e-6", "--algorithm", "halving-doubling", "--json"
+    for more in ((), ("--ends-ns", "10", "--hop-ns", "300")):
+        answer = json.loads(asked(capsys, *words, *more))
+        for key in ("time_s", "alone_s"):
+            assert answer[key] == pytest.approx(6 * answer["message_most_ns"] * 1e-9, rel=1e-3)
+
+
+def test_chunks_and_memory_are_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "collective", "torus:8x8x16", "--link-gbps", "858.993459", "--ends-ns", "10"
+    more = "--memory-gb-per-s", "1600", "--algorithm", "bucket", "--json"
+    for chunks, astra_ms in ((4, 19.290204), (16, 19.375872), (64, 19.718656)):
+        answer = json.loads(asked(capsys, *words, *more, "--chunks", str(chunks)))
+        assert answer["alone_s"] * 1e3 == pytest.approx(astra_ms, rel=1e-4)
+        assert answer["time_s"] * 1e3 == pytest.approx(astra_ms, rel=1e-4)
+    assert "bucket or hierarchical" in refused(capsys, *words, "--chunks", "4", "--algorithm", "ring")
+    assert "reduces nothing" in refused(capsys, *words, "--kind", "broadcast", "--memory-gb-per-s", "1600")
+    assert "chunks" in refused(capsys, *words, "--chunks", "5000")
+
+
+def test_a_permutation_says_the_mean_and_the_slowest_hundredth(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "collective", "clos:64/8", "--kind", "permutation", "--megabytes", "2", "--json"
+    fair = json.loads(asked(capsys, *words, "--draws", "3"))
+    paused = json.loads(asked(capsys, *words, "--draws", "3", "--lossless"))
+    for answer in (fair, paused):
+        assert answer["alone_s"] < answer["mean_s"] < answer["p99_s"] <= answer["most_s"]
+    assert paused["mean_s"] > fair["mean_s"]
+    assert fair == json.loads(asked(capsys, *words, "--draws", "3", "--seed", "0"))
+    assert fair["mean_s"] != json.loads(asked(capsys, *words, "--draws", "3", "--seed", "3"))["mean_s"]
+    assert "knows no --loss" in refused(capsys, *words[:-1], "--loss", "0.01")
+    assert "Add --kind permutation" in refused(capsys, "collective", "clos:64/8", "--draws", "2")
+
+
+def test_a_clos_has_the_cards_that_were_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = json.loads(asked(capsys, "collective", "clos:100/64", "--json"))
+    assert answer["cards"] == 100
+    assert "the first 100 of 128 ports" in answer["assumed"][0]
+    assert "cards" not in " ".join(json.loads(asked(capsys, "collective", "clos:64/8", "--json"))["assumed"])
+    assert "numbered 0 to 99" in refused(capsys, "collective", "clos:100/64", "--placement", "0-120")
+    assert "numbered 0 to 99" in refused(capsys, "collective", "clos:100/64", "--cards", "120")
+
+
+def test_a_network_question_that_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "loses no packets" in refused(capsys, "collective", "clos:64/8", "--lossless", "--loss", "0.1")
+    assert "two or more cards" in refused(capsys, "collective", "clos:64/8", "--placement", "")
+    for words, meant in (("bcube:4x4", "hyperx"), ("hiperx:4x4", "hyperx"), ("Fat-Tree:64", "clos")):
+        assert f"Did you mean '{meant}'" in refused(capsys, "collective", words)
+
+
+def test_people_see_how_far_cards_are_apart_at_a_glance(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = asked(capsys, "collective", "torus:32x32x30")
+    assert "mean 23.5, p50 24, p90 34, p99 41, most 47" in shown
+    assert "p50 13.1, p90 18.1, p99 21.6, most 24.6 µs" in shown
+    told = asked(capsys, "collective", "--help")
+    assert "clos:CARDS/PORTS" in told
+    assert "dragonfly:GROUPS" in told
 
 
 def test_days_at_a_given_share_of_peak_are_arithmetic(capsys: pytest.CaptureFixture[str]) -> None:

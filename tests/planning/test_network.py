@@ -10,6 +10,7 @@ from starverse.model.errors import BadInput
 from starverse.model.events import LayoutSet, NodeJoined
 from starverse.model.spec import Cluster, Torus, parse_cluster, preset, presets
 from starverse.physics.fabric.closed import allreduce_in_box_ns
+from starverse.physics.fabric.traffic import Conditions
 from starverse.planning.collective import plan_collective
 from starverse.planning.network import link_of, network_of, topology_of
 from starverse.planning.placement import cards_at, cards_of, in_place
@@ -109,6 +110,7 @@ def test_a_box_by_the_closed_form_takes_as_long_as_by_flows() -> None:
     text = "[levels]\nrack = 60\nnode = 1\n[node]\ncards = 1\n"
     text += '[network]\nkind = "torus"\nof = "rack"\nsize = [5, 4, 3]\ncables = 8\nlink_gbps = 800\n'
     cluster = parse_cluster(text)
-    found = plan_collective(network_of(cluster), "all-reduce", GIB, algorithm="bucket")
+    wires = Conditions(ends_ns=0)
+    found = plan_collective(network_of(cluster), "all-reduce", GIB, algorithm="bucket", conditions=wires)
     closed_s = allreduce_in_box_ns((5, 4, 3), (5, 4, 3), GIB, *link_of(cluster)) / 1e9
     assert closed_s == pytest.approx(found.timing.time_s, rel=1e-3)

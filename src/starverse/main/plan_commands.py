@@ -104,14 +104,16 @@ def collective(
     topology: Annotated[
         str | None,
         typer.Argument(
-            help="torus:32x32x30, hyperx:32x32x32, ethernet:512, clos:30720/64, rail:30720/64 …",
+            help="torus:32x32x30, hyperx:32x32x32 (each /CARDS at a place), ethernet:512, "
+            "clos:CARDS/PORTS[/OVERSUBSCRIPTION[/LEAVES]] (30720/64/3/2: leaves thinned 3 to 1, two a card), "
+            "rail: the same by rails, dragonfly:GROUPS/SWITCHES/CARDS/CABLES (73/12/6/6).",
             show_default="torus:32x32x30",
         ),
     ] = None,
     cluster: Cluster = None,
     kind: Annotated[
-        Literal["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast"],
-        typer.Option(help="The collective."),
+        Literal["all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broadcast", "permutation"],
+        typer.Option(help="The collective; or each card to one other, drawn."),
     ] = "all-reduce",
     megabytes: Annotated[float, typer.Option(help="Of each card's buffer, 10⁶ bytes.")] = 1073.741824,
     cards: Annotated[int, typer.Option(help="The first so many cards; 0 for all.", min=0)] = 0,
@@ -139,7 +141,7 @@ def collective(
     ] = None,
     link_gbps: Annotated[float | None, typer.Option(help="Of each link, Gbit/s.", show_default="800")] = None,
     hop_ns: Annotated[
-        float | None, typer.Option(help="A switch or card passed, with its wire.", show_default="500")
+        float | None, typer.Option(help="A link: its wire and what is at its end.", show_default="500")
     ] = None,
     loss: Annotated[float, typer.Option(help="The share of packets lost.")] = 0.0,
     recovery: Annotated[
@@ -147,7 +149,7 @@ def collective(
     ] = "selective-repeat",
     round_trip_us: Annotated[
         float | None,
-        typer.Option(help="Until a loss is heard of, µs.", show_default="twice the way"),
+        typer.Option(help="Until a loss is heard of, µs.", show_default="of each step: twice its message"),
     ] = None,
     exposed_share: Annotated[
         float | None,
@@ -159,6 +161,23 @@ def collective(
     lossless: Annotated[
         bool, typer.Option("--lossless", help="Count waiting behind others, as on lossless Ethernet.")
     ] = False,
+    chunks: Annotated[
+        int | None,
+        typer.Option(
+            help="Of the buffer, by bucket or hierarchical.", min=1, show_default="1, hierarchical the best"
+        ),
+    ] = None,
+    memory_gb_per_s: Annotated[
+        float | None, typer.Option(help="Of a card, that reductions go through.", show_default="no limit")
+    ] = None,
+    ends_ns: Annotated[
+        float | None,
+        typer.Option(help="To send and receive a message, beside its hops.", show_default="1100"),
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="Of a permutation, to take the mean of.", min=1, show_default="1")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of its first draw.", min=0, show_default="0")] = None,
     json: Json = False,
 ) -> None:
     """How long a collective takes on a network, and which link holds it up."""
@@ -167,7 +186,7 @@ def collective(
     question = plan_network.Question(
         topology, cluster, kind, megabytes, cards, placement, job, beside, algorithm, failed or [],
         slow or [], node_cards, link_gbps, hop_ns, loss, recovery, round_trip_us, exposed_share,
-        adaptive, lossless,
+        adaptive, lossless, chunks, memory_gb_per_s, ends_ns, draws, seed,
     )  # fmt: skip
     plan_network.collective(question, json=json)
 

@@ -1,5 +1,8 @@
 """What `starverse plan collective` prints: a network asked about."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
+from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,17 +16,20 @@ from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.model.names import nearest, shown
 from starverse.model.spec import GBPS, Cluster, parse_cluster, preset
+from starverse.physics.fabric.bucket import CHUNKS_MAX
 from starverse.physics.fabric.loss import step_stretch
-from starverse.physics.fabric.topology import Topology
+from starverse.physics.fabric.topology import ENDS_NS, Topology
 from starverse.physics.fabric.traffic import Conditions
-from starverse.planning.collective import plan_collective
-from starverse.planning.network import network_of, topology_of
+from starverse.planning.collective import Answer, plan_collective
+from starverse.planning.network import cards_said, network_of, topology_of
+from starverse.planning.permutation import plan_permutation
 from starverse.planning.placement import cards_at, cards_of, in_place
 
 WORDS = "torus:32x32x30"
 """The network where none is named,"""
 LINK_GBPS, HOP_NS = 800.0, 500.0
 """and its links."""
+DRAWS_MAX, SEED_MAX = 100, 2**32
 
 
 def cluster_of(words: str) -> Cluster:
@@ -57,6 +63,11 @@ class Question(NamedTuple):
     exposed_share: float | None
     adaptive: bool
     lossless: bool
+    chunks: int | None
+    memory_gb_per_s: float | None
+    ends_ns: float | None
+    draws: int | None
+    seed: int | None
 
 
 def collective(question: Question, *, json: bool) -> None:
@@ -64,19 +75,40 @@ def collective(question: Question, *, json: bool) -> None:
     bounded(0, 0.999, loss=question.loss)
     bounded(0, 1e9, round_trip_us=question.round_trip_us)
     bounded(0, 1, exposed_share=question.exposed_share)
+    bounded(0, 1e9, ends_ns=question.ends_ns)
+    bounded(0.001, 1e9, memory_gb_per_s=question.memory_gb_per_s)
+    bounded(1, CHUNKS_MAX, chunks=question.chunks)
+    _refuse_what_does_not_apply(question)
     asked = _network(question)
     ranks, conditions, assumed = _conditions(question, asked)
+    if question.cards > asked.cards:
+        what = f"{question.cards:,} cards, of {asked.cards:,} there are, were asked for."
+        raise BadInput(what, f"Give 2 or more, numbered 0 to {asked.cards - 1}.")
+    network = asked.topology, ranks or (question.cards or asked.cards), conditions, asked.assumed + assumed
+    if question.kind == "permutation":
+        _permutation(question, *network, json=json)
+    else:
+        _collective(question, *network, json=json)
+
+
+def _collective(
+    question: Question, topology: Topology, cards: int | tuple[int, ...], conditions: Conditions,
+    assumed: tuple[str, ...], *, json: bool,
+) -> None:  # fmt: skip
     found = plan_collective(
-        asked.topology,
+        topology,
         question.kind,
         question.megabytes * 1e6,
-        ranks or (question.cards or asked.cards),
+        cards,
         question.algorithm,
         question.failed,
         conditions,
         dict(map(_slowed, question.slow)),
+        question.chunks or 0,
     )
     timing, exposed = found.timing, question.exposed_share
+    stretches = timing.loss_stretch_mean, timing.loss_stretch_slowest
+    mean, slowest = (None if exposed is None else step_stretch(exposed, each) - 1 for each in stretches)
     answer = {
         "kind": timing.kind,
         "cards": timing.cards,
@@ -91,20 +123,90 @@ def collective(question: Question, *, json: bool) -> None:
         "efficiency_share": timing.efficiency_share,
         "wire_share": timing.wire_share,
         "bottleneck": timing.bottleneck,
-        "loss_stretch": found.loss_stretch,
-        "step_longer_share": None if exposed is None else step_stretch(exposed, found.loss_stretch) - 1,
-        "hops_mean": found.hops_mean,
-        "hops_most": found.hops_most,
-        "message_mean_ns": found.message_mean_ns,
-        "message_most_ns": found.message_most_ns,
+        "loss_stretch_mean": timing.loss_stretch_mean,
+        "loss_stretch_slowest": timing.loss_stretch_slowest,
+        "step_longer_mean_share": mean,
+        "step_longer_slowest_share": slowest,
+        **(_exact(found) if json else _at_a_glance(found)),
         "bisection_bytes_per_s": found.bisection_bytes_per_s,
         "equation": found.equation,
         "source": found.source,
         "assumed": assumed,
     }
-    if json:  # for people the means and extremes say enough
-        answer |= {"hops_shares": found.hops, "message_ns_shares": found.message_ns}
     show_answer(answer, json=json)
+
+
+def _exact(found: Answer) -> dict[str, Any]:
+    """How far cards are apart, for programs."""
+    return {
+        "hops_mean": found.hops_mean,
+        "hops_most": found.hops_most,
+        "message_mean_ns": found.message_mean_ns,
+        "message_most_ns": found.message_most_ns,
+        "hops_shares": found.hops,
+        "message_ns_shares": found.message_ns,
+    }
+
+
+def _at_a_glance(found: Answer) -> dict[str, str]:
+    """The same for people, each distribution in a line."""
+    mean_us = found.message_mean_ns / 1e3
+    return {
+        "hops": _ranked(found.hops, found.hops_mean),
+        "message": f"{_ranked([(ns / 1e3, share) for ns, share in found.message_ns], mean_us)} µs",
+    }
+
+
+def _ranked(shares: Sequence[tuple[float, float]], mean: float) -> str:
+    """The mean, what half, 90 and 99 % of pairs stay within, and the most: of rising (value, share)."""
+    values, share = zip(*shares, strict=True)
+    at = np.searchsorted(np.cumsum(share), np.array([0.5, 0.9, 0.99]) - 1e-9)
+    ranks = (f"p{rank} {values[int(one)]:.3g}" for rank, one in zip((50, 90, 99), at, strict=True))
+    return ", ".join((f"mean {mean:.3g}", *ranks, f"most {values[-1]:.3g}"))
+
+
+def _permutation(
+    question: Question, topology: Topology, cards: int | tuple[int, ...], conditions: Conditions,
+    assumed: tuple[str, ...], *, json: bool,
+) -> None:  # fmt: skip
+    """Print how long flows take of which each card sends one."""
+    seed, many = question.seed or 0, cards if isinstance(cards, int) else len(cards)
+    draws = [
+        np.random.default_rng(seed + draw).permutation(many) for draw in range(question.draws or 1)
+    ]  # each a seed of its own, so that more draws begin with the same
+    slowed = dict(map(_slowed, question.slow))
+    bytes_ = question.megabytes * 1e6
+    found = plan_permutation(topology, bytes_, draws, cards, question.failed, conditions, slowed)
+    answer = {"kind": question.kind, "cards": many, "bytes": bytes_, **asdict(found), "assumed": assumed}
+    show_answer(answer, json=json)
+
+
+def _refuse_what_does_not_apply(question: Question) -> None:
+    permuted = question.kind == "permutation"
+    if question.adaptive and question.lossless:
+        raise BadInput("--lossless counts flows of one path each.", "Leave out --adaptive.")
+    if question.lossless and question.loss:
+        raise BadInput("A lossless network loses no packets.", "Leave out --lossless or --loss.")
+    if not permuted and (question.draws is not None or question.seed is not None):
+        raise BadInput(
+            "--draws and --seed are of a permutation.", "Add --kind permutation, or leave them out."
+        )
+    bounded(1, DRAWS_MAX, draws=question.draws)
+    bounded(0, SEED_MAX, seed=question.seed)
+    reduces = question.kind in {"all-reduce", "reduce-scatter"}
+    if question.memory_gb_per_s is not None and not reduces:
+        raise BadInput(f"A {question.kind} reduces nothing in memory.", "Leave out --memory-gb-per-s.")
+    chunked = question.kind == "all-reduce" and question.algorithm in {"best", "bucket", "hierarchical"}
+    if question.chunks is not None and not chunked:
+        raise BadInput("--chunks are of a bucket or hierarchical all-reduce.", "Leave them out.")
+    given = {
+        "--loss": question.loss or None,
+        "--exposed-share": question.exposed_share,
+        "--algorithm": None if question.algorithm == "best" else question.algorithm,
+    }
+    for name, value in given.items():
+        if value is not None and permuted:
+            raise BadInput(f"A permutation knows no {name}.", "Leave it out.")
 
 
 class _Run(msgspec.Struct, frozen=True):
@@ -128,6 +230,7 @@ class _Asked(NamedTuple):
     node_cards: int
     cards: int
     named: bool
+    assumed: tuple[str, ...] = ()
 
 
 def _slowed(words: str) -> tuple[str, float]:
@@ -148,10 +251,10 @@ def _conditions(question: Question, asked: _Asked) -> tuple[tuple[int, ...], Con
         round_trip_s=None if trip_us is None else trip_us / 1e6,
         spread=question.adaptive,
         head_of_line=question.lossless,
+        ends_ns=ENDS_NS if question.ends_ns is None else question.ends_ns,
+        memory_bytes_per_s=inf if question.memory_gb_per_s is None else question.memory_gb_per_s * 1e9,
     )
-    if question.adaptive and question.lossless:
-        raise BadInput("--lossless counts flows of one path each.", "Leave out --adaptive.")
-    if not question.placement:
+    if question.placement is None:
         if question.job or question.beside:
             raise BadInput("--job and --beside are of a solved case.", "Name its file with --placement.")
         return (), conditions, ()
@@ -172,7 +275,10 @@ def _network(question: Question) -> _Asked:
             each or 1,
         )
         nodes = [f"node{n}" for n in range(network.cards // (each or 1))]
-        return _Asked(network, nodes, each or 1, network.cards, named=False)
+        many = cards_said(words or WORDS, network)
+        left = f"the first {many:,} of {network.cards:,} ports have cards; hops and bisection are of all"
+        assumed = (left,) if many < network.cards else ()
+        return _Asked(network, nodes, each or 1, many, False, assumed)
     given = {"a network in words": words, "--node-cards": each, "--link-gbps": speed, "--hop-ns": hop_ns}
     twice = [name for name, value in given.items() if value is not None]
     if twice:

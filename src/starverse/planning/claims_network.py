@@ -1,19 +1,23 @@
 """Claims N1 to N6: what 30,000 cards train, and what their network does."""
 
+import numpy as np
+
 from starverse.model.spec import GBPS
 from starverse.money.tco import FLAT
 from starverse.physics.checkpoints import state_bytes
 from starverse.physics.fabric.collectives import Timing, Wire, bus_factor, ring_allreduce_s
 from starverse.physics.fabric.grid import Grid
-from starverse.physics.fabric.loss import step_stretch, tail_s
+from starverse.physics.fabric.loss import step_stretch
 from starverse.physics.fabric.measured import sweep
+from starverse.physics.fabric.topology import ENDS_NS, latencies_ns
+from starverse.physics.fabric.traffic import Conditions, collective
 from starverse.physics.fabric.tree import clos
 from starverse.physics.training.layout import B200, H100
 from starverse.physics.training.published import software
 from starverse.physics.training.transformer import of_size
 from starverse.planning.claim import Claim, judged, near, percent
 from starverse.planning.claims_cooling import reference_site
-from starverse.planning.collective import alone, loss_stretch
+from starverse.planning.collective import alone
 from starverse.planning.network import topology_of
 from starverse.planning.training import best_layout, days_at
 
@@ -36,11 +40,12 @@ CHINCHILLA_TOKENS_PER_PARAMETER = 20
 """Hoffmann et al., "Training Compute-Optimal Large Language Models" (2022)."""
 
 # N2. A round trip over three switches under light load, assumed.
-ROUND_TRIP_S, MTU_BYTES = 10e-6, 4096.0  # the MTU of `loss.window_packets`
+ROUND_TRIP_S = 10e-6
 # N3. Size and layout that are said of GPT-4; its maker published neither.
 GPT4_PARAMETERS, GPT4_SHARDS = 1.8e12, 8 * 16
-# N4. Both network cards together, a switch, and 60 m of fibre at 5 ns/m.
-NETWORK_CARDS_NS, SWITCH_NS, FIBRE_NS = 1_100.0, 500.0, 300.0
+# N4. A switch, and 60 m of fibre at 5 ns/m over three switches, so six links, each with half of a switch.
+SWITCH_NS, FIBRE_NS = 500.0, 300.0
+LINK_NS = SWITCH_NS / 2 + FIBRE_NS / 6
 SWITCH_RADIX = 64
 """800 Gb/s ports of a 51.2 Tb/s switch."""
 # N5. The buffer at which both fabrics are compared, and the line rate of the measured one (8 x 400 Gb/s).
@@ -85,16 +90,19 @@ def n2(claimed: float = 10.0, loss_share: float = 0.01, round_trip_s: float = RO
     """How much longer training takes when packets get lost."""
     exposed = SLOW_S / STEP_S
 
-    def longer(bytes_per_s: float, recovery: str) -> float:
-        stretch = loss_stretch(loss_share, recovery, bytes_per_s, round_trip_s)
-        return 100 * (step_stretch(exposed, stretch) - 1)
+    def longer(bytes_per_s: float, recovery: str) -> tuple[float, float]:
+        """On average, and with the timeouts of the slowest; of bytes alone, as ways are not lost."""
+        torus = Grid(TORUS, link_bytes_per_s=bytes_per_s, hop_ns=0)
+        lossy = Conditions(loss_share=loss_share, recovery=recovery, round_trip_s=round_trip_s, ends_ns=0)
+        ranks = np.arange(torus.cards)
+        found = collective(torus, "all-reduce", "bucket", ranks, BUFFER_BYTES, lossy, dims=TORUS)
+        stretches = found.loss_stretch_mean, found.loss_stretch_slowest
+        mean, slowest = (100 * (step_stretch(exposed, stretch) - 1) for stretch in stretches)
+        return mean, slowest
 
-    computed = longer(SLOW_BYTES_PER_S, "go-back-n")
-    # (1 - p + pW) / (1 - p) = stretch, solved for W and then for the round trip
-    wanted = claimed / 100 / exposed
-    exact_s = wanted * (1 - loss_share) / loss_share * MTU_BYTES / SLOW_BYTES_PER_S
-    steps = 2 * sum(length - 1 for length in TORUS)
-    waits = tail_s(loss_share, Grid(TORUS).cards, 1.0)
+    computed, slowest = longer(SLOW_BYTES_PER_S, "go-back-n")
+    # what is sent again grows with the window, and that with the round trip
+    exact_s = round_trip_s * claimed / computed
     return Claim(
         "N2",
         f"training time added by {percent(loss_share)} loss under go-back-N at 100 Gb/s, "
@@ -105,13 +113,14 @@ def n2(claimed: float = 10.0, loss_share: float = 0.01, round_trip_s: float = RO
         judged(near(claimed, computed)),
         f"{percent(exposed, 1)} of the step waits for the network ({SLOW_S:g} s of {STEP_S:.2g} s). Exactly "
         f"+{claimed:g} % at a round trip of {exact_s * 1e6:.1f} µs. Go-back-N at 800 Gb/s "
-        f"+{longer(FAST_BYTES_PER_S, 'go-back-n'):.0f} %, selective repeat "
-        f"+{longer(FAST_BYTES_PER_S, 'selective-repeat'):.2g} % at any speed. These are means: in each of "
-        f"the {steps} steps of a torus all-reduce the slowest of {Grid(TORUS).cards:,} messages waits for "
-        f"{waits:.1f} timeouts besides.",
+        f"+{longer(FAST_BYTES_PER_S, 'go-back-n')[0]:.0f} %, selective repeat "
+        f"+{longer(FAST_BYTES_PER_S, 'selective-repeat')[0]:.2g} % at any speed. These are means, of bytes "
+        f"alone: with the timeouts of 1 ms that the slowest of {Grid(TORUS).cards:,} messages waits for on "
+        f"each axis of a torus all-reduce of {BUFFER_BYTES / (1 << 30):g} GiB, +{slowest:.1f} %.",
         "goodput: Bertsekas and Gallager, Data Networks, 2.4",
-        f"starverse plan collective --link-gbps {_gbps(SLOW_BYTES_PER_S)} --loss {loss_share:g} "
-        f"--recovery go-back-n --round-trip-us {round_trip_s * 1e6:g} --exposed-share {exposed:.6f}",
+        f"starverse plan collective torus:{'x'.join(map(str, TORUS))} --link-gbps {_gbps(SLOW_BYTES_PER_S)} "
+        f"--hop-ns 0 --ends-ns 0 --algorithm bucket --loss {loss_share:g} --recovery go-back-n "
+        f"--round-trip-us {round_trip_s * 1e6:g} --exposed-share {exposed:.6f}",
     )
 
 
@@ -145,12 +154,12 @@ def n3(claimed: float = 400.0, parameters: float = GPT4_PARAMETERS) -> Claim:
 
 def n4(claimed: float = 3.0, latency_us: float = 2.8) -> Claim:
     """Switches between any two cards, and the latency over them."""
-    torus, hyper = Grid(TORUS), Grid(HYPERX, kind="hyperx", link_bytes_per_s=FAST_BYTES_PER_S)
+    torus, hyper = Grid(TORUS), Grid(HYPERX, "hyperx", link_bytes_per_s=FAST_BYTES_PER_S, hop_ns=LINK_NS)
     (hops, share), (passed, _) = torus.distances(), hyper.distances()
     most = int(passed.max())
     tree = clos(CARDS, SWITCH_RADIX, FAST_BYTES_PER_S)
-    latency = (NETWORK_CARDS_NS + most * SWITCH_NS + FIBRE_NS) / 1e3
-    relayed = latency + (most - 1) * NETWORK_CARDS_NS / 1e3
+    latency = float(latencies_ns(hyper)[0].max()) / 1e3
+    relayed = latency + (most - 1) * ENDS_NS / 1e3
     return Claim(
         "N4",
         f"most switches between two cards of HyperX/BCube({'×'.join(map(str, HYPERX))}), a switch on every "
@@ -161,12 +170,12 @@ def n4(claimed: float = 3.0, latency_us: float = 2.8) -> Claim:
         judged(most == claimed, hyper.cards >= CARDS, near(latency_us, latency)),
         f"{hyper.cards:,} cards; three dimensions and three tiers at once only so. A 3D torus of "
         f"{'×'.join(map(str, TORUS))} has diameter {int(hops.max())} and {float(hops @ share):.1f} hops on "
-        f"average. Over {most} switches {latency:.1f} µs unloaded (network cards {NETWORK_CARDS_NS:g} ns, "
+        f"average. Over {most} switches {latency:.1f} µs unloaded (network cards {ENDS_NS:g} ns, "
         f"switch {SWITCH_NS:g}, fibre {FIBRE_NS:g}: {latency_us:g} µs is plausible), but BCube's relaying "
         f"cards make it {relayed:.1f} µs unless they relay at no cost. A Clos of {SWITCH_RADIX} ports has "
         f"{tree.tiers} tiers too, and passes {int(tree.distances()[0].max())} switches.",
         "Guo et al., BCube, SIGCOMM 2009; Ahn et al., HyperX, SC 2009",
-        "starverse plan collective hyperx:32x32x32 --megabytes 0.001",
+        f"starverse plan collective hyperx:32x32x32 --megabytes 0.001 --hop-ns {LINK_NS:g}",
     )
 
 
@@ -174,7 +183,8 @@ def n5(claimed: float = 93.0, buffer_bytes: float = BUFFER_BYTES) -> Claim:
     """The efficiency of an all-reduce over the whole cluster."""
     wire, words = Wire(FAST_BYTES_PER_S), f"torus:{'x'.join(map(str, TORUS))}"
     torus = topology_of(words, FAST_BYTES_PER_S, wire.step_ns)
-    timing = alone(torus, "all-reduce", "bucket", buffer_bytes)
+    within = Conditions(ends_ns=0)  # the ends are in the time of a step
+    timing = alone(torus, "all-reduce", "bucket", buffer_bytes, conditions=within)
     assert timing is not None, "a torus reduces in buckets"
     cards, computed = timing.cards, 100 * timing.wire_share
     flat = computed * timing.time_s / ring_allreduce_s(cards, buffer_bytes, wire)
@@ -201,7 +211,7 @@ def n5(claimed: float = 93.0, buffer_bytes: float = BUFFER_BYTES) -> Claim:
         f"wire takes {half / 1e9:.1f} GB there. A step takes {wire.step_ns / 1e3:g} µs beside its bytes.",
         "bucket algorithm: Chan et al. (2007); nccl-tests PERFORMANCE.md; stas00/ml-engineering, 744d01e",
         f"starverse plan collective {words} --link-gbps {_gbps(FAST_BYTES_PER_S)} --hop-ns {wire.step_ns:g} "
-        f"--megabytes {buffer_bytes / 1e6:.6f} --algorithm bucket",
+        f"--ends-ns 0 --megabytes {buffer_bytes / 1e6:.6f} --algorithm bucket",
     )
 
 

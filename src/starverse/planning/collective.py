@@ -1,7 +1,7 @@
 """How long a collective takes on a network as it is: one question, one answer with its equation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,23 +9,25 @@ from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.model.names import nearest
 from starverse.physics.fabric.bucket import torus_allreduce_s
-from starverse.physics.fabric.collectives import Timing, Wire, closed_form_s, torus_alltoall_s
+from starverse.physics.fabric.collectives import Timing, Wire, torus_alltoall_s
 from starverse.physics.fabric.grid import Grid
-from starverse.physics.fabric.loss import goodput_share, window_packets
 from starverse.physics.fabric.network import Flags, Ints, Network
 from starverse.physics.fabric.steps import AS_FLOWS
 from starverse.physics.fabric.topology import Nodes, Topology, latencies_ns
-from starverse.physics.fabric.traffic import WELL, Conditions, collective
+from starverse.physics.fabric.traffic import WELL, Conditions, collective, idle_s
 from starverse.physics.fabric.wires import node_of, several, wire_bytes_per_s, wires_each
 
 EQUATIONS = {
     "ring": "steps × (way + part / rate), part = bytes / cards",
     "halving-doubling": "2 × the sum over log2(cards) rounds of way + bytes / 2^round / rate",
-    "hierarchical": "ring in the node + ring between nodes for bytes / node cards",
-    "tree": "bytes / 2 up and down two binary trees at once / rate + 2 log2(cards) × way",
+    "hierarchical": "chunks through ring in the node, ring or tree between nodes, ring in the node at once",
+    "tree": "(√(2 log2(cards) × way) + √(2 × bytes / rate))², half of the bytes by each of two trees",
     "bucket": "ring by ring along the axes of the torus, each carrying what the one before has scattered",
     "direct": "the fullest link's bytes / its speed + way",
+    "broadcast by ring": "(√((cards - 2) × way) + √(bytes / rate))²",
+    "broadcast by tree": "(√(log2(cards) × way) + √(bytes / rate))², half of the bytes by each of two trees",
 }
+"""A way is the time of a message that carries nothing: ends and links."""
 SOURCES = {
     "ring": "Patarasuk and Yuan, JPDC 2009",
     "halving-doubling": "Thakur et al., IJHPCA 2005",
@@ -42,8 +44,7 @@ class Answer:
 
     `alone` is the closed form between equals, where the algorithm has one. Of the whole network, idle: hops
     and a small message's time between two cards (`topology.latencies_ns`), with the share of pairs so far
-    apart, and what half of the cards can send to the other half. `loss_stretch` is how many times as long a
-    flow takes at the speed of one wire that leaves its node for the packets that are lost.
+    apart, and what half of the cards can send to the other half.
     """
 
     timing: Timing
@@ -54,7 +55,6 @@ class Answer:
     hops: tuple[tuple[int, float], ...]
     message_ns: tuple[tuple[float, float], ...]
     bisection_bytes_per_s: float
-    loss_stretch: float
 
     @property
     def hops_mean(self) -> float:
@@ -86,80 +86,87 @@ def plan_collective(
     failed: Sequence[str] = (),
     conditions: Conditions = WELL,
     slowed: Mapping[str, float] = {},
+    chunks: int = 0,
 ) -> Answer:
     """How long a collective takes between cards (given, or the first so many, or all when 0).
 
     `failed` names switches and cards (`spine 3`) or cables (`leaf 0 → spine 3`), `slowed` says to what share
-    of their speed others are down. The quickest algorithm is taken where none is named. Raises BadInput for
-    what is unknown or cut off.
+    of their speed others are down. The quickest algorithm is taken where none is named; `chunks` are of those
+    that take some (`traffic.collective`). Raises BadInput for what is unknown or cut off.
     """
     if kind not in AS_FLOWS:
         raise BadInput(f"There is no collective '{kind}'.", nearest(kind, tuple(AS_FLOWS)))
     if bytes_ <= 0:
         raise BadInput(f"A collective of {bytes_:g} bytes does nothing.", "Give 1 byte or more.")
     bounded(0, 1e18, bytes=bytes_)
-    ranks = _ranks(topology, cards)
-    conditions = _as_named(topology.network, conditions, failed, slowed)
+    ranks = ranks_of(topology, cards)
+    conditions = as_named(topology.network, conditions, failed, slowed)
     node_cards = topology.node_cards if isinstance(topology, Nodes) else 1
     dims = _box(topology, ranks.size)
     found: dict[str, Timing] = {}
     for name in _tried(kind, algorithm, ranks.size, node_cards, dims):
-        found[name] = collective(topology, kind, name, ranks, bytes_, conditions, node_cards, dims)
+        found[name] = collective(topology, kind, name, ranks, bytes_, conditions, node_cards, dims, chunks)
     name = min(found, key=lambda one: found[one].time_s)
     hops, share = topology.distances()
-    lag_ns, seen = latencies_ns(topology)
-    way_s = float(lag_ns @ seen) * 1e-9
-    wire = found[name].wire_bytes_per_s
+    lag_ns, seen = latencies_ns(topology, conditions.ends_ns)
+    by_itself = alone(topology, kind, name, bytes_, ranks, conditions, chunks)
     return Answer(
-        timing=found[name],
+        timing=_no_quicker(found[name], by_itself),
         algorithm=name,
-        equation=EQUATIONS[name],
+        equation=EQUATIONS.get(f"{kind} by {name}", EQUATIONS[name]),
         source=SOURCES[name],
-        alone=alone(topology, kind, name, bytes_, ranks),
+        alone=by_itself,
         hops=tuple(zip(hops.tolist(), share.tolist(), strict=True)),
         message_ns=tuple(zip(lag_ns.tolist(), seen.tolist(), strict=True)),
         bisection_bytes_per_s=topology.bisection_bytes_per_s(),
-        loss_stretch=loss_stretch(
-            conditions.loss_share,
-            conditions.recovery,
-            wire,
-            2 * way_s if conditions.round_trip_s is None else conditions.round_trip_s,
-        ),
     )
 
 
 def alone(
-    topology: Topology, kind: str, algorithm: str, bytes_: float, cards: Ints | None = None
-) -> Timing | None:
+    topology: Topology, kind: str, algorithm: str, bytes_: float, cards: Ints | None = None,
+    conditions: Conditions = WELL, chunks: int = 0,
+) -> Timing | None:  # fmt: skip
     """A collective in closed form between cards (all if none are named) that have the network to themselves.
 
-    By the speed of one wire that leaves a card's node (`wires.wire_bytes_per_s`) and the longest of the
-    network's links' latencies. None where the algorithm has no such form, or the cards are not what it takes
-    them for: equals, with one wire where they send to several at once, and not some of them in one node.
+    By the speed of one wire that leaves a card's node (`wires.wire_bytes_per_s`), the ways of its steps, and
+    of the conditions their ends, memory and spread. None where the algorithm has no such form, or the cards
+    are not what it takes them for: equals, with one wire where they send by several at once, and not some of
+    them in one node.
     """
     ranks = np.arange(topology.cards) if cards is None else cards
-    speed = wire_bytes_per_s(topology, ranks)
-    wire = Wire(speed, float(topology.network.latency_ns.max()))
+    speed, hop_ns = wire_bytes_per_s(topology, ranks), float(topology.network.latency_ns.max())
+    ends_ns, memory = conditions.ends_ns, conditions.memory_bytes_per_s
     box = _box(topology, ranks.size)
     time_s: float | None = None
     if kind == "all-to-all" and isinstance(topology, Grid) and topology.kind == "torus":
-        time_s = torus_alltoall_s(box, bytes_, wire) if box else None
+        time_s = torus_alltoall_s(box, bytes_, Wire(speed, hop_ns)) + ends_ns * 1e-9 if box else None
     elif algorithm == "bucket":
-        time_s = torus_allreduce_s(box, bytes_, wire) if box else None
-    elif (kind, algorithm) != ("broadcast", "ring") and _is_between_equals(topology, algorithm, ranks):
-        time_s = closed_form_s(kind, algorithm, ranks.size, bytes_, wire)
+        wire = Wire(speed, hop_ns + ends_ns, memory)
+        time_s = torus_allreduce_s(box, bytes_, wire, max(chunks, 1)) if box else None
+    elif _is_between_equals(topology, algorithm, ranks, conditions.spread):
+        time_s = idle_s(topology, kind, algorithm, ranks, bytes_, speed, conditions)
     if time_s is None:
         return None
     return Timing(kind, ranks.size, bytes_, time_s, speed, wires=wires_each(topology, kind, ranks))
 
 
-def loss_stretch(loss_share: float, recovery: str, bytes_per_s: float, round_trip_s: float) -> float:
-    """How many times as long a flow at full speed takes for the packets that are lost, timeouts apart."""
-    return 1 / goodput_share(loss_share, window_packets(bytes_per_s, round_trip_s), recovery)
+def _no_quicker(timing: Timing, by_itself: Timing | None) -> Timing:
+    """A timing, no quicker than alone: where some shifts stand for all, it is within a tenth."""
+    if by_itself is None or timing.kept_s is None or timing.kept_s >= by_itself.time_s:
+        return timing
+    share = by_itself.time_s / timing.kept_s
+    return replace(
+        timing,
+        time_s=timing.time_s * share,
+        kept_s=by_itself.time_s,
+        mean_s=None if timing.mean_s is None else timing.mean_s * share,
+    )
 
 
-def _is_between_equals(topology: Topology, algorithm: str, cards: Ints) -> bool:
+def _is_between_equals(topology: Topology, algorithm: str, cards: Ints, spread: bool) -> bool:
     """Whether cards see of the network what a form takes them to see."""
+    if spread and several(topology, cards):
+        return False  # each flow would go by several wires
     if algorithm == "ring":
         return True  # as quick as its slowest step, which leaves a node wherever there are two
     nodes = np.unique(node_of(topology, cards)).size
@@ -169,10 +176,10 @@ def _is_between_equals(topology: Topology, algorithm: str, cards: Ints) -> bool:
     return nodes == 1 or not (at_once and several(topology, cards))
 
 
-def _as_named(
+def as_named(
     network: Network, conditions: Conditions, failed: Sequence[str], slowed: Mapping[str, float]
 ) -> Conditions:  # fmt: skip
-    """The conditions with what has failed and what is slow."""
+    """The conditions with what has failed and what is slow, by the names of `plan_collective`."""
     if failed:
         dead = np.any([_links(network, name) for name in failed], axis=0)
         conditions = conditions._replace(failed=dead | conditions.failed if conditions.failed.size else dead)
@@ -185,7 +192,8 @@ def _as_named(
     return conditions
 
 
-def _ranks(topology: Topology, cards: int | Sequence[int]) -> Ints:
+def ranks_of(topology: Topology, cards: int | Sequence[int]) -> Ints:
+    """The cards that were named, or the first so many, or all when 0; raises BadInput for others."""
     many = (cards or topology.cards) if isinstance(cards, int) else len(cards)
     if 2 <= many <= topology.cards:
         ranks = np.arange(many, dtype=np.int64) if isinstance(cards, int) else np.array(cards, dtype=np.int64)

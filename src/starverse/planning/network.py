@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
-from starverse.model.names import nearest
+from starverse.model.names import nearest, shown
 from starverse.model.spec import GBPS, Clos, Cluster, Dragonfly, Ethernet, FatTree, HyperX, Torus
 from starverse.physics.fabric import dragonfly, tree
 from starverse.physics.fabric.grid import Grid
@@ -15,6 +15,11 @@ CARDS_MAX = 65_536
 """A network beyond this is not laid out link by link."""
 
 HEADS = ("torus", "hyperx", "ethernet", "clos", "rail", "dragonfly")
+ALSO = {
+    "bcube": "hyperx", "hypercube": "hyperx", "ring": "torus", "switch": "ethernet", "fat-tree": "clos",
+    "fattree": "clos", "leaf-spine": "clos", "rails": "rail",
+}  # fmt: skip
+"""What people call some of them."""
 
 
 def network_of(cluster: Cluster) -> Topology:
@@ -75,7 +80,9 @@ def topology_of(
     bounded(1, CARDS_MAX, node_cards=node_cards)
     head, _, rest = words.partition(":")
     if head not in HEADS:
-        raise BadInput(f"There is no network '{head}'.", nearest(head, HEADS))
+        known = ALSO.get(head.lower())
+        remedy = f"Did you mean '{known}'?" if known else nearest(head.lower(), HEADS)
+        raise BadInput(f"There is no network {shown(head)}.", remedy)
     try:
         outside = _outside(head, rest, link_bytes_per_s, hop_ns, node_cards)
     except (ValueError, IndexError):
@@ -85,6 +92,12 @@ def topology_of(
     if node_cards > 1:
         return Nodes(outside, node_cards, node_bytes_per_s, by_rail=head == "rail")
     return outside
+
+
+def cards_said(words: str, topology: Topology) -> int:
+    """The cards that a line of words asks for: fewer than the network has where a Clos has ports left."""
+    head, _, rest = words.partition(":")
+    return min(int(rest.partition("/")[0]), topology.cards) if head in {"clos", "rail"} else topology.cards
 
 
 def _between(cluster: Cluster) -> Topology:

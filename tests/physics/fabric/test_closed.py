@@ -7,7 +7,7 @@ import pytest
 
 from starverse.physics.fabric.closed import allreduce_in_box_ns
 from starverse.physics.fabric.grid import Grid
-from starverse.physics.fabric.traffic import collective
+from starverse.physics.fabric.traffic import Conditions, collective
 
 GIB = 1 << 30
 
@@ -38,7 +38,8 @@ def test_a_box_takes_as_long_as_its_rings_do_as_flows(dims: tuple[int, ...], tor
     """An open axis sends back in the other direction of its wires: as quick as a ring, but for the hops."""
     grid = Grid(torus, link_bytes_per_s=100e9, hop_ns=500)
     box = np.arange(grid.cards).reshape(torus)[tuple(slice(length) for length in dims)]
-    flows_s = collective(grid, "all-reduce", "bucket", box.reshape(-1), GIB, dims=dims).time_s
+    wires = Conditions(ends_ns=0)
+    flows_s = collective(grid, "all-reduce", "bucket", box.reshape(-1), GIB, wires, dims=dims).time_s
     closed_ns = allreduce_in_box_ns(dims, torus, GIB, 100_000_000_000, 500)
     assert closed_ns / 1e9 == pytest.approx(flows_s, rel=1e-6)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starverse.model.errors import BadInput
 from starverse.physics.fabric import collectives as closed
 from starverse.physics.fabric import loss, measured
-from starverse.physics.fabric.bucket import flow_shop, hierarchical_allreduce_s, torus_allreduce_s
+from starverse.physics.fabric.bucket import flow_shop, torus_allreduce_s
 from starverse.physics.fabric.collectives import Timing, Wire
 
 GIB = 1 << 30
@@ -101,14 +101,6 @@ def test_a_flat_ring_loses_with_nodes_what_simai_tabulates() -> None:
             ring = Timing("all-reduce", cards, bytes_, time_s, wire.bytes_per_s)
             errors.append(abs(0.972 * ring.efficiency_share / share - 1))
     assert np.mean(errors) < 0.10
-
-
-def test_a_hierarchy_keeps_the_network_busy_while_nodes_reduce() -> None:
-    inside, between = Wire(450e9, 500), Wire(50e9, 500)
-    alone = hierarchical_allreduce_s(8, 128, GIB, inside, between, chunks=1)
-    piped = hierarchical_allreduce_s(8, 128, GIB, inside, between, chunks=4)
-    across = closed.ring_allreduce_s(128, GIB / 8, between)
-    assert across < piped < alone < closed.ring_allreduce_s(1024, GIB, between)
 
 
 def test_an_all_to_all_on_a_ring_is_its_bisection() -> None:

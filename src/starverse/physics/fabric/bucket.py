@@ -5,12 +5,7 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 
 from starverse.model.errors import BadInput
-from starverse.physics.fabric.collectives import (
-    Wire,
-    ring_allgather_s,
-    ring_allreduce_s,
-    ring_reduce_scatter_s,
-)
+from starverse.physics.fabric.collectives import Wire
 
 CHUNKS_MAX = 1024
 
@@ -27,7 +22,7 @@ def torus_allreduce_s(dims: Sequence[int], bytes_: float, wire: Wire, chunks: in
     """
     stages: list[tuple[int, int]] = []
     back: list[tuple[int, int]] = []
-    share = bytes_ / _checked(chunks)
+    share = bytes_ / checked(chunks)
     for axis, length in enumerate(dims):
         share /= length
         send_ns = int(share / wire.bytes_per_s * 1e9) + int(wire.step_ns)
@@ -35,24 +30,6 @@ def torus_allreduce_s(dims: Sequence[int], bytes_: float, wire: Wire, chunks: in
         stages.append((axis, (length - 1) * (send_ns + add_ns)))
         back.append((axis, (length - 1) * send_ns))
     return flow_shop(stages + back[::-1], chunks) * 1e-9
-
-
-def hierarchical_allreduce_s(
-    node_cards: int, nodes: int, bytes_: float, inside: Wire, between: Wire, chunks: int = 8
-) -> float:
-    """The time of an all-reduce in two levels, in seconds.
-
-    A chunk is reduce-scattered over the cards of a node, all-reduced in a ring of nodes by each of them for
-    its part, and gathered in the node; chunks follow each other, so that both levels work at once (as NCCL's
-    and Horovod's hierarchical all-reduce; Jia et al., arXiv 1807.11205).
-    """
-    chunk = bytes_ / _checked(chunks)
-    stages = (
-        (0, ring_reduce_scatter_s(node_cards, chunk, inside)),
-        (1, ring_allreduce_s(nodes, chunk / node_cards, between)),
-        (0, ring_allgather_s(node_cards, chunk, inside)),
-    )
-    return flow_shop(stages, chunks)
 
 
 def flow_shop(stages: Sequence[tuple[int, float]], chunks: int) -> float:
@@ -81,7 +58,8 @@ def flow_shop(stages: Sequence[tuple[int, float]], chunks: int) -> float:
             waiting[stages[stage + 1][0]].append((chunk, stage + 1))
 
 
-def _checked(chunks: int) -> int:
+def checked(chunks: int) -> int:
+    """The number of chunks; raises BadInput for none and for more than 1,024."""
     if not 1 <= chunks <= CHUNKS_MAX:
         raise BadInput(f"{chunks} chunks are not possible.", f"Give 1 to {CHUNKS_MAX} chunks.")
     return chunks

@@ -42,6 +42,8 @@ class Timing:
     `bytes_` is the buffer: what each card has (all-reduce, reduce-scatter, all-to-all, broadcast) or ends up
     with (all-gather). `bottleneck` names what holds it up. `wire_bytes_per_s` is what one wire carries, and
     `wires` how many of them a card has, as its share of those that leave its node (`wires.wires_each`).
+    Where packets get lost, `kept_s` is the time without that, and `mean_s` with what is sent again for them,
+    before the slowest of the messages wait for timeouts, as they do in `time_s`; else both are the time.
     """
 
     kind: str
@@ -51,6 +53,18 @@ class Timing:
     wire_bytes_per_s: float
     bottleneck: str = ""
     wires: float = 1.0
+    kept_s: float | None = None
+    mean_s: float | None = None
+
+    @property
+    def loss_stretch_mean(self) -> float:
+        """How many times as long it takes for what is sent again, timeouts apart."""
+        return (self.mean_s or self.time_s) / (self.kept_s or self.time_s) if self.time_s else 1.0
+
+    @property
+    def loss_stretch_slowest(self) -> float:
+        """How many times as long it takes in all for the packets that are lost."""
+        return self.time_s / (self.kept_s or self.time_s) if self.time_s else 1.0
 
     @property
     def algorithm_bytes_per_s(self) -> float:
@@ -125,21 +139,25 @@ def pipelined_s(hops: int, bytes_: float, wire: Wire) -> float:
     m blocks take (h - 1 + m)(a + S/mB), least at m² = (h - 1) S/(aB). The cross term grows with the root of
     the bytes, as measured all-reduces do.
     """
-    lag_s, body_s = wire.step_ns * 1e-9, bytes_ / wire.bytes_per_s
-    blocks = max(1.0, sqrt((hops - 1) * body_s / lag_s)) if lag_s else inf
-    return (hops - 1 + blocks) * (lag_s + body_s / blocks) if blocks < inf else body_s
+    return streamed_s(hops - 1, wire.step_ns * 1e-9, bytes_ / wire.bytes_per_s)
+
+
+def streamed_s(fill: int, lag_s: float, body_s: float) -> float:
+    """What takes `body_s` over one hop, in blocks over `fill` hops more, each block `lag_s` a hop beside."""
+    blocks = max(1.0, sqrt(fill * body_s / lag_s)) if lag_s else inf
+    return (fill + blocks) * (lag_s + body_s / blocks) if blocks < inf else body_s
 
 
 def tree_allreduce_s(cards: int, bytes_: float, wire: Wire) -> float:
     """Up and down two binary trees, each for half of the buffer, so that all wires work both ways.
 
     Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth broadcast, reduction and scan", 2009; as
-    NCCL's tree. A tree is log2(n) + 1 deep; reduction and broadcast are each pipelined through it.
+    NCCL's tree. Blocks go up log2(n) hops and down as many in one pipeline; a card that is inner sends each
+    byte up and to two below, and as a leaf of the other tree up: twice the buffer.
     """
     if cards < 2:
         return 0.0
-    hops = ceil(log2(cards)) + 1
-    return 2 * pipelined_s(hops, bytes_, wire) + wire.add_s(bytes_)
+    return pipelined_s(2 * ceil(log2(cards)) + 1, 2 * bytes_, wire) + wire.add_s(bytes_)
 
 
 def broadcast_s(cards: int, bytes_: float, wire: Wire) -> float:

@@ -23,7 +23,10 @@ AS_FLOWS = {
 class Step(NamedTuple):
     """Flows from source to target (flows,) that carry so many bytes each, at once; done `times` in a row.
 
-    Where blocks are handed on as they come, the last arrives `fill` hops after the first.
+    Where blocks are handed on as they come, the last arrives `fill` hops after the first. A card adds what it
+    receives to its own `adds` times. Chunks of the buffer follow each other: a `server` (the wires of an
+    axis, of a node) takes one at a time. With `back`, the second half of the steps is done once all that come
+    after have ended, gathering what the first half has scattered.
     """
 
     source: Ints
@@ -31,17 +34,21 @@ class Step(NamedTuple):
     bytes_each: float
     times: int
     fill: int = 0
+    adds: int = 0
+    server: int = 0
+    back: bool = False
 
 
 def steps(
-    kind: str, algorithm: str, cards: Ints, bytes_: float, node_cards: int = 1, dims: Sequence[int] = ()
-) -> list[Step]:
+    kind: str, algorithm: str, cards: Ints, bytes_: float, node_cards: int = 1, dims: Sequence[int] = (),
+    between: str = "ring",
+) -> list[Step]:  # fmt: skip
     """The steps of a collective over cards in the order of their ranks; raises BadInput for unknown ones.
 
     `ring`; `tree`, two binary trees with half of the buffer each, in blocks; `halving-doubling`, between a
     power of two; `bucket`, rings along each axis of a box of `dims`, the last axis counting fastest;
-    `hierarchical`, in the node, between the nodes of each rank in them, in the node again, ranks coming node
-    by node; `direct`.
+    `hierarchical`, in the node, `between` the nodes of each rank in them by ring or tree, in the node again,
+    ranks coming node by node; `direct`.
     """
     ranks = cards.size
     bus_factor(kind, ranks)
@@ -50,9 +57,10 @@ def steps(
     onward = np.roll(cards, -1)
     match kind, algorithm:
         case "all-reduce", "ring":
-            return [Step(cards, onward, bytes_ / ranks, 2 * (ranks - 1))]
+            return [Step(cards, onward, bytes_ / ranks, 2 * (ranks - 1), adds=ranks - 1)]
         case "reduce-scatter" | "all-gather", "ring":
-            return [Step(cards, onward, bytes_ / ranks, ranks - 1)]
+            adds = ranks - 1 if kind == "reduce-scatter" else 0
+            return [Step(cards, onward, bytes_ / ranks, ranks - 1, adds=adds)]
         case "broadcast", "ring":
             return [Step(cards[:-1], cards[1:], bytes_, 1, fill=ranks - 2)]
         case "all-to-all", "direct":
@@ -60,13 +68,13 @@ def steps(
             target = cards[(rank[:, None] + np.arange(1, ranks)) % ranks].reshape(-1)
             return [Step(np.repeat(cards, ranks - 1), target, bytes_ / ranks, 1)]
         case "all-reduce" | "broadcast", "tree":
-            return [_trees(cards, bytes_, both_ways=kind == "all-reduce")]
+            return [_trees(cards[:, None], bytes_, both_ways=kind == "all-reduce")]
         case "all-reduce", "halving-doubling":
             return _halving_doubling(cards, bytes_)
         case "all-reduce", "bucket":
             return _bucket(cards, bytes_, tuple(dims))
         case "all-reduce", "hierarchical":
-            return _hierarchical(cards, bytes_, node_cards)
+            return _hierarchical(cards, bytes_, node_cards, between)
     known = " or ".join(AS_FLOWS[kind])
     raise BadInput(f"There is no {kind} by the algorithm '{algorithm}' as flows.", f"Say {known}.")
 
@@ -74,9 +82,9 @@ def steps(
 def _trees(cards: Ints, bytes_: float, both_ways: bool) -> Step:
     """Two trees in which no card is inner twice: the second is the first mirrored, or of odd ranks moved on.
 
-    Sanders et al., 2009, as NCCL numbers them: a rank's lowest bit is its height.
+    Sanders et al., 2009, as NCCL numbers them: a rank's lowest bit is its height. In each column of cards.
     """
-    ranks = cards.size
+    ranks = len(cards)
     child = np.arange(1, ranks)
     bit = child & -child
     parent = (child ^ bit) | (bit << 1)
@@ -85,11 +93,13 @@ def _trees(cards: Ints, bytes_: float, both_ways: bool) -> Step:
     child, parent = np.concatenate((child, turned[child])), np.concatenate((parent, turned[parent]))
     if not both_ways:  # the first card sends a half to the root of the other tree as well
         child, parent = np.append(child, turned[0]), np.append(parent, 0)
-    source, target = cards[parent], cards[child]
+    source, target = cards[parent].reshape(-1), cards[child].reshape(-1)
     if both_ways:
         source, target = np.concatenate((source, target)), np.concatenate((target, source))
     depth = ceil(log2(ranks))
-    return Step(source, target, bytes_ / 2, 1, fill=2 * depth if both_ways else depth)
+    if not both_ways:
+        return Step(source, target, bytes_ / 2, 1, fill=depth)
+    return Step(source, target, bytes_ / 2, 1, fill=2 * depth, adds=2)
 
 
 def _halving_doubling(cards: Ints, bytes_: float) -> list[Step]:
@@ -98,7 +108,7 @@ def _halving_doubling(cards: Ints, bytes_: float) -> list[Step]:
     if ranks != 1 << rounds:
         raise BadInput(f"{ranks} cards are no power of two.", "Say ring, or take a power of two.")
     rank = np.arange(ranks)
-    return [Step(cards, cards[rank ^ (1 << at)], bytes_ / (2 << at), 2) for at in range(rounds)]
+    return [Step(cards, cards[rank ^ (1 << at)], bytes_ / (2 << at), 2, adds=1) for at in range(rounds)]
 
 
 def _bucket(cards: Ints, bytes_: float, dims: tuple[int, ...]) -> list[Step]:
@@ -109,11 +119,12 @@ def _bucket(cards: Ints, bytes_: float, dims: tuple[int, ...]) -> list[Step]:
     for axis, length in enumerate(dims):
         if length > 1:
             share /= length
-            found.append(Step(cards, np.roll(grid, -1, axis).reshape(-1), share, 2 * (length - 1)))
+            ahead = np.roll(grid, -1, axis).reshape(-1)
+            found.append(Step(cards, ahead, share, 2 * (length - 1), adds=length - 1, server=axis, back=True))
     return found
 
 
-def _hierarchical(cards: Ints, bytes_: float, size: int) -> list[Step]:
+def _hierarchical(cards: Ints, bytes_: float, size: int, between: str) -> list[Step]:
     if size < 1 or cards.size % size:
         raise BadInput(f"{cards.size} cards are no whole nodes of {size}.", "Give whole nodes, node by node.")
     nodes = cards.size // size
@@ -121,8 +132,11 @@ def _hierarchical(cards: Ints, bytes_: float, size: int) -> list[Step]:
     found = []
     if size > 1:
         around = np.roll(grid, -1, 1).reshape(-1)
-        found.append(Step(cards, around, bytes_ / size, 2 * (size - 1)))
-    if nodes > 1:
+        found.append(Step(cards, around, bytes_ / size, 2 * (size - 1), adds=size - 1, back=True))
+    if nodes > 1 and between == "tree":
+        found.append(_trees(grid, bytes_ / size, both_ways=True)._replace(server=1))
+    elif nodes > 1:
         across = np.roll(grid, -1, 0).reshape(-1)
-        found.append(Step(cards, across, bytes_ / size / nodes, 2 * (nodes - 1)))
+        part = bytes_ / size / nodes
+        found.append(Step(cards, across, part, 2 * (nodes - 1), adds=nodes - 1, server=1))
     return found

@@ -9,6 +9,9 @@ import numpy as np
 from starverse.model.errors import BadInput
 from starverse.physics.fabric.network import NO_LINKS, Flags, Floats, Ints, Network, Routes, joined
 
+ENDS_NS = 1_100.0
+"""What sending and receiving take beside the way: two network cards of 0.3 to 0.8 us each."""
+
 
 class Topology(Protocol):
     """A network that knows its ways: `Grid`, `FatTree`, `Dragonfly`, `Nodes`."""
@@ -119,14 +122,14 @@ class Nodes:
         return self.outside.bisection_bytes_per_s()
 
 
-def latencies_ns(topology: Topology, card_ns: float = 1_100, source: int = 0) -> tuple[Floats, Floats]:
+def latencies_ns(topology: Topology, ends_ns: float = ENDS_NS, source: int = 0) -> tuple[Floats, Floats]:
     """The time of a small message on an idle network from one card to the others, and the share of cards.
 
-    `card_ns` is what sending and receiving takes (network cards: 0.3 to 0.8 us each), the rest the links of
-    the way. From whichever card, as long as all see the same of the network.
+    `ends_ns` is what sending and receiving take, the rest the links of the way. From whichever card, as long
+    as all see the same of the network.
     """
     routes = _from(topology, source)
-    lag = routes.latency_ns(topology.network)[np.diff(routes.first) > 0] + card_ns
+    lag = routes.latency_ns(topology.network)[np.diff(routes.first) > 0] + ends_ns
     found, counts = np.unique(lag.round(6), return_counts=True)
     return found, counts / counts.sum()
 

@@ -1,7 +1,7 @@
 """Collectives as flows: the steps of an algorithm between given cards, on a network in a given state."""
 
 from collections.abc import Sequence
-from math import isqrt
+from math import inf, isqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +11,9 @@ from starverse.physics.fabric import flows, loss, lossless
 from starverse.physics.fabric.collectives import Timing
 from starverse.physics.fabric.maxmin import fair_rates
 from starverse.physics.fabric.network import NO_LINKS, Flags, Floats, Ints, Network, Routes, joined
+from starverse.physics.fabric.phases import Phase, together_s
 from starverse.physics.fabric.steps import Step, steps
-from starverse.physics.fabric.topology import Topology
+from starverse.physics.fabric.topology import ENDS_NS, Topology
 from starverse.physics.fabric.wires import wire_bytes_per_s, wires_each
 
 PAIRS_MAX = 100_000
@@ -30,7 +31,9 @@ class Conditions(NamedTuple):
     `failed` and `speed_share` are over links; `others` are flows (source, target) of other jobs that never
     pause. `spread` routes adaptively (idealised), `head_of_line` counts waiting behind others on lossless
     Ethernet (one path a flow). Packets are lost with `loss_share`; a lost last packet waits `timeout_s`, and
-    the sender hears of any other after `round_trip_s` (twice the way where it is not given).
+    the sender hears of any other after `round_trip_s` (where it is not given, twice what the step's message
+    takes). A message takes `ends_ns` beside its way; what is reduced is read twice and written once in a
+    memory of `memory_bytes_per_s`.
     """
 
     failed: Flags = NO_LINKS
@@ -43,43 +46,89 @@ class Conditions(NamedTuple):
     timeout_s: float = 1e-3
     round_trip_s: float | None = None
     salt: int = 0
+    ends_ns: float = ENDS_NS
+    memory_bytes_per_s: float = inf
 
 
 WELL = Conditions()
 
+Times = tuple[float, float, float]
+"""Seconds without loss, with what is sent again, and with the timeouts of the slowest besides."""
+
 
 def collective(
     topology: Topology, kind: str, algorithm: str, cards: Ints, bytes_: float,
-    conditions: Conditions = WELL, node_cards: int = 1, dims: Sequence[int] = (),
+    conditions: Conditions = WELL, node_cards: int = 1, dims: Sequence[int] = (), chunks: int = 0,
 ) -> Timing:  # fmt: skip
     """How long a collective between these cards takes on this network as it is, and what holds it up.
 
-    Each step ends with its slowest flow: the latency of its way, its bytes at its rate. Rates are max-min
-    fair among all flows that go on at the same time. Steps done many times in a row are a stream: what is
-    lost shows by what follows, so only the last of them may wait for a timeout. A flow that has no way left
-    raises BadInput.
+    Each step ends with its slowest flow: the ends and the latency of its way, its bytes at its rate. Rates
+    are max-min fair among all flows that go on at the same time. Steps done many times in a row are a stream:
+    what is lost shows by what follows, so only the last of them may wait for a timeout. The buffer of a
+    bucket or a hierarchical all-reduce goes in so many `chunks` (0: one for a bucket, the best for a
+    hierarchy, which takes the better of ring and tree between nodes). A flow that has no way left raises
+    BadInput.
     """
     net = _as_it_is(topology.network, conditions)
-    wires = wire_bytes_per_s(topology, cards), wires_each(topology, kind, cards)
     if kind == "all-to-all" and algorithm == "direct" and cards.size * (cards.size - 1) > PAIRS_MAX:
         if conditions.head_of_line:
             raise BadInput(
                 f"Who waits behind whom is not known where all of {cards.size:,} cards send to all.",
                 f"Ask of {isqrt(PAIRS_MAX)} or fewer, or of a network that loses packets.",
             )
-        total_s, link = _all_to_all_s(topology, net, cards, bytes_, conditions)
-        return Timing(kind, cards.size, bytes_, total_s, wires[0], net.link_name(link), wires[1])
-    others = _others(topology, conditions)
-    total_s, slowest_s, bottleneck = 0.0, -1.0, ""
-    for step in steps(kind, algorithm, cards, bytes_, node_cards, dims):
-        routes = _routed(topology, step.source, step.target, conditions)
-        once_s, link = _once_s(net, routes, step, others, conditions)
-        time_s = step.times * once_s + step.fill * float(routes.latency_ns(net).mean()) * 1e-9
-        time_s += loss.tail_s(conditions.loss_share, routes.flows, conditions.timeout_s)
-        total_s += time_s
-        if time_s > slowest_s:
-            slowest_s, bottleneck = time_s, net.link_name(link) if link >= 0 else ""
-    return Timing(kind, cards.size, bytes_, total_s, wires[0], bottleneck, wires[1])
+        (kept_s, mean_s, time_s), link = _all_to_all_s(topology, net, cards, bytes_, conditions)
+    else:
+        others = _others(topology, conditions)
+        many = {"bucket": max(chunks, 1), "hierarchical": chunks}.get(algorithm, 1)
+        tried = []
+        for between in ("ring", "tree") if algorithm == "hierarchical" else ("ring",):
+            done = steps(kind, algorithm, cards, bytes_, node_cards, dims, between)
+            tried.append(_phases_s(topology, net, done, others, conditions, many))
+        (kept_s, mean_s, time_s), link = min(tried, key=lambda one: one[0][-1])
+    wires = wire_bytes_per_s(topology, cards), wires_each(topology, kind, cards)
+    name = net.link_name(link) if link >= 0 else ""
+    return Timing(kind, cards.size, bytes_, time_s, wires[0], name, wires[1], kept_s, mean_s)
+
+
+def idle_s(
+    topology: Topology, kind: str, algorithm: str, cards: Ints, bytes_: float, bytes_per_s: float,
+    conditions: Conditions = WELL,
+) -> float:  # fmt: skip
+    """The same steps where nothing holds them up but the cards' own wires, one each of `bytes_per_s`.
+
+    Their ways, ends and reductions are as in `collective`; a step takes as long as the card that sends or
+    receives most in it.
+    """
+    if algorithm == "direct":
+        routes = topology.route(np.full(cards.size - 1, cards[0]), cards[1:])
+        way_s = (float(routes.latency_ns(topology.network).max()) + conditions.ends_ns) * 1e-9
+        return way_s + bytes_ * (1 - 1 / cards.size) / bytes_per_s
+    phases = []
+    for step in steps(kind, algorithm, cards, bytes_):
+        routes = topology.route(step.source, step.target)
+        ways_s = (routes.latency_ns(topology.network) + conditions.ends_ns) * 1e-9
+        most = max(int(np.bincount(end).max()) for end in (step.source, step.target))
+        way_s = float(ways_s.mean() if step.fill else ways_s.max())
+        add_s = 3 * step.bytes_each / conditions.memory_bytes_per_s
+        phases.append(Phase(step, way_s, most * step.bytes_each / bytes_per_s, add_s))
+    return together_s(phases, 1)
+
+
+def arrivals_s(
+    topology: Topology, source: Ints, target: Ints, bytes_each: float, conditions: Conditions = WELL
+) -> Floats:  # fmt: skip
+    """When each of these flows has arrived, all starting at 0 with so many bytes: seconds, (flows,)."""
+    net = _as_it_is(topology.network, conditions)
+    routes, others = _routed(topology, source, target, conditions), _others(topology, conditions)
+    if not conditions.head_of_line:
+        done_s = flows.finish_s(net, routes, np.full(routes.flows, bytes_each), others)
+    else:
+        every = routes if others is None else joined([routes, others])
+        on = np.arange(every.flows) >= routes.flows
+        wire_s = float(net.latency_ns.max()) * 1e-9  # what a pause takes to be heard
+        sizes = np.full(every.flows, bytes_each)
+        done_s = lossless.finish_s(net, every, sizes, wire_s=wire_s, endless=on)[: routes.flows]
+    return done_s + conditions.ends_ns * 1e-9
 
 
 def slowest_bytes_per_s(
@@ -94,8 +143,8 @@ def slowest_bytes_per_s(
 
 def _all_to_all_s(
     topology: Topology, net: Network, cards: Ints, bytes_: float, conditions: Conditions
-) -> tuple[float, int]:
-    """The time of the fullest link, and which it is, when every card keeps sending to all others.
+) -> tuple[Times, int]:
+    """The times by the fullest link, and which it is, when every card keeps sending to all others.
 
     By shifts between ranks, there and back, that are spread by the golden ratio, each standing for as many:
     within a tenth of what all would give. Beside flows of other jobs, a link carries what those leave, at
@@ -121,10 +170,31 @@ def _all_to_all_s(
         speed = np.maximum(net.bytes_per_s - taken, fair)
     time_s = np.divide(load, speed, out=np.zeros(net.links), where=load > 0)
     link = int(np.argmax(time_s))
-    window = loss.window_packets(float(net.bytes_per_s[link]), _round_trip_s(conditions, lag_s))
-    share = loss.goodput_share(conditions.loss_share, window, conditions.recovery)
+    lag_s += conditions.ends_ns * 1e-9
+    body_s = float(time_s[link])
+    stretch = _stretch(conditions, float(net.bytes_per_s[link]), lag_s)
     tail_s = loss.tail_s(conditions.loss_share, ranks * (ranks - 1), conditions.timeout_s)
-    return lag_s + float(time_s[link]) / share + tail_s, link
+    mean_s = lag_s + body_s * stretch
+    return (lag_s + body_s, mean_s, mean_s + tail_s), link
+
+
+def _phases_s(
+    topology: Topology, net: Network, done: Sequence[Step], others: Routes | None, conditions: Conditions,
+    chunks: int,
+) -> tuple[Times, int]:  # fmt: skip
+    """The times of these steps together, and the link that holds up the longest of them."""
+    kept, again, tail_s, slowest_s, link = [], [], 0.0, -1.0, -1
+    for step in done:
+        routes = _routed(topology, step.source, step.target, conditions)
+        phase, stretch, tight = _phase(net, routes, step, others, conditions)
+        kept.append(phase)
+        again.append(phase._replace(body_s=phase.body_s * stretch))
+        tail_s += loss.tail_s(conditions.loss_share, routes.flows, conditions.timeout_s)
+        time_s = together_s(again[-1:], 1)
+        if time_s > slowest_s:
+            slowest_s, link = time_s, tight
+    mean_s = together_s(again, chunks)
+    return (together_s(kept, chunks), mean_s, mean_s + tail_s), link
 
 
 def _routed(topology: Topology, source: Ints, target: Ints, conditions: Conditions) -> Routes:
@@ -145,10 +215,10 @@ def _others(topology: Topology, conditions: Conditions) -> Routes | None:
     return others.only(~others.cut)
 
 
-def _once_s(
+def _phase(
     net: Network, routes: Routes, step: Step, others: Routes | None, conditions: Conditions
-) -> tuple[float, int]:  # fmt: skip
-    """The time of a step done once, and the link that holds it up."""
+) -> tuple[Phase, float, int]:  # fmt: skip
+    """A step without loss, how many times as long its bytes take with it, and the link that holds it up."""
     every = routes if others is None else joined([routes, others])
     rates = fair_rates(every, net.bytes_per_s)
     link = flows.tightest(net, routes, rates[: routes.flows], every.load(rates, net.links))
@@ -162,17 +232,18 @@ def _once_s(
         body_s = flows.finish_s(net, routes, bytes_each, others) - lag_s
     else:
         body_s = bytes_each / rates[: routes.flows]
-    slow = int(np.argmax(lag_s + body_s))
-    if not conditions.loss_share:
-        return float(lag_s[slow] + body_s[slow]), link
-    speed = step.bytes_each / body_s[slow]
-    window = loss.window_packets(speed, _round_trip_s(conditions, lag_s[slow]))
-    share = loss.goodput_share(conditions.loss_share, window, conditions.recovery)
-    return float(lag_s[slow] + body_s[slow] / share), link
+    lag_s += conditions.ends_ns * 1e-9
+    slow = int(np.argmax(body_s if step.fill else lag_s + body_s))
+    way_s = float(lag_s.mean() if step.fill else lag_s[slow])
+    phase = Phase(step, way_s, float(body_s[slow]), 3 * step.bytes_each / conditions.memory_bytes_per_s)
+    return phase, _stretch(conditions, step.bytes_each / phase.body_s, way_s), link
 
 
-def _round_trip_s(conditions: Conditions, way_s: float) -> float:
-    return 2 * way_s if conditions.round_trip_s is None else conditions.round_trip_s
+def _stretch(conditions: Conditions, bytes_per_s: float, way_s: float) -> float:
+    """How many times as long bytes at this speed take for the packets that are lost, timeouts apart."""
+    trip_s = 2 * way_s if conditions.round_trip_s is None else conditions.round_trip_s
+    window = loss.window_packets(bytes_per_s, trip_s)
+    return 1 / loss.goodput_share(conditions.loss_share, window, conditions.recovery)
 
 
 def _as_it_is(net: Network, conditions: Conditions) -> Network:
