@@ -346,3 +346,32 @@ def test_days_at_a_given_share_of_peak_are_arithmetic(capsys: pytest.CaptureFixt
     assert answer["days_with_stops"] == pytest.approx(answer["days"] / answer["ettr"])
     assert "takes the place" in refused(capsys, *words, "--mfu-share", "0.5", "--layout", "data=8")
     assert "no sense" in refused(capsys, *words, "--mfu-share", "1.5")
+
+
+@pytest.mark.parametrize(("card", "stack", "said"), [("b200", "llama-3", True), ("h100", "llama-3", False)])
+def test_constants_of_other_cards_are_told(
+    card: str, stack: str, said: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = (
+        "train",
+        "--parameters",
+        "7e9",
+        "--cards",
+        "8",
+        "--batch",
+        "64",
+        "--card",
+        card,
+        "--stack",
+        stack,
+    )
+    notes = json.loads(asked(capsys, *words, "--json"))["notes"]
+    assert any("fitted on H100" in note for note in notes) == said
+
+
+def test_more_cards_of_a_cluster_are_used_better_or_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    times_s = [
+        json.loads(asked(capsys, "train", "--cluster", "xiamen-30k", "--cards", cards, "--json"))["step_s"]
+        for cards in ("16384", "20480", "28672")
+    ]
+    assert times_s == sorted(times_s, reverse=True)

@@ -275,3 +275,12 @@ def test_loss_and_other_jobs_are_part_of_the_question() -> None:
 def test_what_cannot_be_answered_says_what_can(ask, what: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(BadInput, match=what):
         ask()
+
+
+@pytest.mark.parametrize("words", ["ethernet:512", "rail:512/64", "rail:512/128"])
+def test_all_to_all_of_many_stays_within_the_wires_of_a_node(words: str) -> None:
+    """504 of 512 parts leave the node: 504/512 of the bytes over the card's 50 GB/s, and no less."""
+    found = plan_collective(topology_of(words, 50e9, 500.0, 8), "all-to-all", 2.0**30, 512)
+    bound_s = 504 / 512 * 2**30 / 50e9
+    assert bound_s <= found.timing.time_s == pytest.approx(bound_s, rel=0.01)
+    assert found.timing.efficiency_share <= 1

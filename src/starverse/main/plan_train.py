@@ -9,7 +9,7 @@ from starverse.model.errors import BadInput
 from starverse.model.names import nearest, shown
 from starverse.model.spec import Cluster
 from starverse.physics.training.layout import CARDS, Card, Layout
-from starverse.physics.training.published import published, shaped_like, software
+from starverse.physics.training.published import fitted_cards, published, shaped_like, software
 from starverse.physics.training.runs import Run
 from starverse.physics.training.transformer import Transformer, of_size
 from starverse.planning import training
@@ -52,7 +52,11 @@ def train(asked: Asked, tokens: float, *, json: bool) -> None:
         notes.append(
             f"on the first cards of {spec.name or asked.cluster}, its data parallel rings all at once"
         )
-    found = _found(asked, model, card, asked.stack or stack or STACK, spec, run)
+    name = asked.stack or stack or STACK
+    found = _found(asked, model, card, name, spec, run)
+    if card.name not in fitted_cards(name):
+        known = ", ".join(fitted_cards(name))
+        notes.append(f"{name}'s constants were fitted on {known}; that {card.name} keeps them is assumed")
     same = run is not None and (found.layout, found.card, asked.stack or stack) == (
         run.layout,
         run.card,

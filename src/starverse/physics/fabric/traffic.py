@@ -146,20 +146,24 @@ def _all_to_all_s(
 ) -> tuple[Times, int]:
     """The times by the fullest link, and which it is, when every card keeps sending to all others.
 
-    By shifts between ranks, there and back, that are spread by the golden ratio, each standing for as many:
-    within a tenth of what all would give. Beside flows of other jobs, a link carries what those leave, at
-    least the share of all that cross it.
+    By all shifts between ranks, or, where those are too many flows, by some, there and back, spread by the
+    golden ratio, each standing for as many: within a tenth of what all would give. Beside flows of other
+    jobs, a link carries what those leave, at least the share of all that cross it.
     """
     ranks = cards.size
     pairs = min(max(FLOWS_MAX // ranks, 2), ranks) // 2
     ahead = 1 + (np.arange(pairs) * GOLDEN % 1 * (ranks // 2)).astype(np.int64)
-    shifts = np.unique(np.concatenate((ahead, ranks - ahead)))
-    each = bytes_ / ranks * (ranks - 1) / shifts.size
+    if pairs == ranks // 2:
+        ahead = np.arange(1, pairs + 1)
+    shifts, times = np.unique(np.concatenate((ahead, ranks - ahead)), return_counts=True)
+    if pairs == ranks // 2:
+        times = np.ones_like(times)  # of an even number the shift half around is its own way back
+    shares = times / times.sum()
     load, crossing, lag_s = np.zeros(net.links), np.zeros(net.links), 0.0
-    for shift in shifts:
+    for shift, share in zip(shifts, shares, strict=True):
         routes = _routed(topology, cards, np.roll(cards, -shift), conditions)
-        load += routes.load(np.full(ranks, each), net.links)
-        crossing += routes.load(np.full(ranks, (ranks - 1) / shifts.size), net.links)
+        load += routes.load(np.full(ranks, bytes_ / ranks * (ranks - 1) * share), net.links)
+        crossing += routes.load(np.full(ranks, (ranks - 1) * share), net.links)
         lag_s = max(lag_s, float(routes.latency_ns(net).max()) * 1e-9)
     speed = net.bytes_per_s.copy()
     others = _others(topology, conditions)

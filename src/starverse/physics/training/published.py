@@ -67,3 +67,8 @@ def software(name: str) -> Software:
     if len(fitted) < 2 or found[1] < 0:
         found = np.array([float(terms[:, 0] @ goal / (terms[:, 0] @ terms[:, 0])), 0.0])
     return replace(plain, matmul_share=float(1 / found[0]), step_s=float(found[1]))
+
+
+def fitted_cards(name: str) -> tuple[str, ...]:
+    """The cards whose runs a software's constants were fitted on; of any other they are assumed."""
+    return tuple(sorted({run.card.name for run in STACKS[name][1] if run.fitted}))
