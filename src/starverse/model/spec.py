@@ -13,7 +13,7 @@ from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.model.names import nearest
 from starverse.model.units import CARDS_MAX
-from starverse.model.written import as_struct, parsed
+from starverse.model.written import as_struct, check_keys, parsed
 
 Ints = NDArray[np.int64]
 
@@ -173,6 +173,7 @@ class Laid(NamedTuple):
 def parse_cluster(text: str, file: str = "the cluster file") -> Cluster:
     """The cluster that a TOML text describes. Raises BadInput, naming key and remedy."""
     given = parsed(text, file)
+    check_keys(given, Cluster, "", file)  # before what is missing: it may be there under a wrong name
     for key, remedy in (
         ("levels", "[levels] with rack = 4 and node = 8"),
         ("network", "[network] with its kind"),

@@ -32,7 +32,7 @@ def as_struct(given: dict[str, Any], shape: type[T], file: str) -> T:
     Raises BadInput with the key: for an unknown one, naming the nearest known; for one without its unit,
     naming how it is written; for a value of the wrong kind. A struct among several is told by its `kind`.
     """
-    _check_keys(given, shape, "", file)
+    check_keys(given, shape, "", file)
     try:
         return convert(given, shape)
     except ValidationError as wrong:
@@ -43,7 +43,8 @@ def as_struct(given: dict[str, Any], shape: type[T], file: str) -> T:
         raise BadInput(f"{file}: `{key}`: {what[0].lower()}{what[1:]}.", remedy) from None
 
 
-def _check_keys(given: dict[str, Any], shape: type[Struct], path: str, file: str) -> None:
+def check_keys(given: dict[str, Any], shape: type[Struct], path: str, file: str) -> None:
+    """Raise BadInput for a key that the struct under `path` (with its dot) lacks, as `as_struct` does."""
     hints = get_type_hints(shape)
     known = {name: hints[name] for name in shape.__struct_fields__}
     tag = shape.__struct_config__.tag_field
@@ -52,7 +53,7 @@ def _check_keys(given: dict[str, Any], shape: type[Struct], path: str, file: str
             raise _unknown(key, path, list(known), file)
         inner = _struct(known.get(key), value, f"{path}{key}", file)
         if inner and isinstance(value, dict):
-            _check_keys(value, inner, f"{path}{key}.", file)
+            check_keys(value, inner, f"{path}{key}.", file)
 
 
 def _struct(hint: Any, value: Any, key: str, file: str) -> type[Struct] | None:
@@ -65,6 +66,9 @@ def _struct(hint: Any, value: Any, key: str, file: str) -> type[Struct] | None:
     kinds = {str(one.__struct_config__.tag): one for one in shapes}
     kind = value.get("kind")
     if kind is None:
+        near = get_close_matches("kind", value, 1, 0.7)
+        if near:
+            raise _unknown(near[0], f"{key}.", ["kind"], file)
         raise BadInput(f"{file}: `{key}.kind` must be said.", f"Give {', '.join(kinds)}.")
     if kind not in kinds:
         raise BadInput(f"{file}: `{key}.kind`: there is no '{kind}'.", nearest(str(kind), kinds))
