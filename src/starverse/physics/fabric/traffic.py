@@ -152,13 +152,13 @@ def _all_to_all_s(
     """
     ranks = cards.size
     pairs = min(max(FLOWS_MAX // ranks, 2), ranks) // 2
-    ahead = 1 + (np.arange(pairs) * GOLDEN % 1 * (ranks // 2)).astype(np.int64)
     if pairs == ranks // 2:
-        ahead = np.arange(1, pairs + 1)
-    shifts, times = np.unique(np.concatenate((ahead, ranks - ahead)), return_counts=True)
-    if pairs == ranks // 2:
-        times = np.ones_like(times)  # of an even number the shift half around is its own way back
-    shares = times / times.sum()
+        shifts = np.arange(1, ranks)
+        shares = np.full(ranks - 1, 1 / (ranks - 1))
+    else:
+        ahead = 1 + (np.arange(pairs) * GOLDEN % 1 * (ranks // 2)).astype(np.int64)
+        shifts, times = np.unique(np.concatenate((ahead, ranks - ahead)), return_counts=True)
+        shares = times / times.sum()
     load, crossing, lag_s = np.zeros(net.links), np.zeros(net.links), 0.0
     for shift, share in zip(shifts, shares, strict=True):
         routes = _routed(topology, cards, np.roll(cards, -shift), conditions)
