@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numba import njit
@@ -28,6 +29,7 @@ class Dragonfly:
     local_bytes_per_s: float
     global_bytes_per_s: float
     hop_ns: float = 500
+    detours: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Refuse what cannot be wired."""
@@ -78,8 +80,9 @@ class Dragonfly:
     ) -> Routes:
         """The links of each flow: to the switch with the cable to the target's group, over it, and on.
 
-        With `spread`, as an idealisation of adaptive routing (Valiant's), a flow between groups is split
-        evenly over the direct way and those through every other group. `salt` changes nothing here.
+        With `spread`, a flow between groups is split evenly over the direct way and those through every other
+        group (Valiant, SIAM J. Computing 1982), which takes up to twice the links: `adaptive` says when to.
+        `salt` changes nothing here.
         """
         del salt
         first, link, share = _walk(

@@ -9,6 +9,9 @@ from starverse.physics.fabric.network import Floats, Network, Routes, joined
 TOGETHER = 1e-3
 """Flows that end within this share of the time of each other are taken to end together."""
 
+ALIKE = 1e-6
+"""Rates and loads that differ by less are one."""
+
 
 def finish_s(network: Network, routes: Routes, bytes_each: Floats, others: Routes | None = None) -> Floats:
     """When each flow has arrived, all starting at 0: seconds, shape (flows,); infinity for those cut off.
@@ -37,17 +40,25 @@ def finish_s(network: Network, routes: Routes, bytes_each: Floats, others: Route
     return done_s + np.where(bytes_each > 0, routes.latency_ns(network) * 1e-9, 0.0)
 
 
-def tightest(network: Network, routes: Routes, rates: Floats, load: Floats) -> int:
-    """The link that holds up the slowest of the flows: on its way, the fullest; -1 when none crosses a link.
+def tightest(network: Network, routes: Routes, rates: Floats, flows: int) -> int:
+    """The link that holds up the slowest of the first so many flows: -1 when none crosses a link.
 
-    `load` is what lies on each link in bytes/s, the flows of others included; shape (links,).
+    Of the full links on its way the one where no other is quicker (Bertsekas and Gallager, Data Networks,
+    6.5.2: at max-min fair rates each flow has such a bottleneck). `rates` are of all routes, bytes/s.
     """
-    crossing = np.flatnonzero(np.diff(routes.first))
+    crossing = np.flatnonzero(np.diff(routes.first[: flows + 1]))
     if not crossing.size:
         return -1
     slow = crossing[np.argmin(rates[crossing])]
     way = routes.link[routes.first[slow] : routes.first[slow + 1]]
-    return int(way[np.argmax(load[way] / network.bytes_per_s[way])])
+    fill = routes.load(rates, network.links)[way] / network.bytes_per_s[way]
+    full = way[fill >= fill.max() * (1 - ALIKE)]
+    on = np.zeros(network.links, np.bool_)
+    on[full] = True
+    inside = on[routes.link]
+    quickest = np.zeros(network.links)
+    np.maximum.at(quickest, routes.link[inside], np.repeat(rates, np.diff(routes.first))[inside])
+    return int(full[np.argmax(quickest[full] <= rates[slow] * (1 + ALIKE))])
 
 
 def _beside(network: Network, routes: Routes, others: Routes | None) -> Floats:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations, product
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from numba import njit
@@ -34,6 +35,7 @@ class Grid:
     link_bytes_per_s: float = 100e9
     card_bytes_per_s: float = 0
     hop_ns: float = 500
+    detours: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse what is no grid."""

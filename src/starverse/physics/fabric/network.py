@@ -106,6 +106,24 @@ class Routes:
         return np.bincount(owner, lag, minlength=self.flows).astype(np.float64)
 
 
+def end_to_end(before: Routes, after: Routes) -> Routes:
+    """Each flow over its links of the one, then of the other; cut when either is."""
+    parts = joined([before, after])
+    flows = before.flows
+    counts = np.diff(parts.first)
+    order = np.stack((np.arange(flows), flows + np.arange(flows)), 1).reshape(-1)
+    first = np.concatenate(([0], np.cumsum(counts[order])))
+    inside = np.arange(first[-1]) - np.repeat(first[:-1] - parts.first[order], counts[order])
+    cut = before.cut | after.cut
+    routes = Routes(first[::2], parts.link[inside], parts.share[inside], np.zeros(flows, np.bool_))
+    if not cut.any():
+        return routes
+    kept = routes.only(~cut)
+    sizes = np.zeros(flows, np.int64)
+    sizes[~cut] = np.diff(kept.first)
+    return Routes(np.concatenate(([0], np.cumsum(sizes))), kept.link, kept.share, cut)
+
+
 def joined(parts: list[Routes]) -> Routes:
     """The flows of several routes, one after the other."""
     starts = np.cumsum([0] + [part.link.size for part in parts])

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from starverse.model.errors import BadInput
-from starverse.physics.fabric.network import NO_LINKS, Flags, Floats, Ints, Network, Routes, joined
+from starverse.physics.fabric.network import NO_LINKS, Flags, Floats, Ints, Network, Routes, end_to_end
 
 ENDS_NS = 1_100.0
 """What sending and receiving take beside the way: two network cards of 0.3 to 0.8 us each."""
@@ -23,6 +23,10 @@ class Topology(Protocol):
     @property
     def network(self) -> Network:
         """Its links."""
+
+    @property
+    def detours(self) -> bool:
+        """Whether a flow that is spread takes ways that are longer than the one it takes else."""
 
     def route(
         self, source: Ints, target: Ints, salt: int = ..., failed: Flags = ..., spread: bool = ...
@@ -63,6 +67,11 @@ class Nodes:
         """How many cards there are."""
         return self.outside.cards
 
+    @property
+    def detours(self) -> bool:
+        """As outside."""
+        return self.outside.detours
+
     @cached_property
     def network(self) -> Network:
         """The links of the network outside, then two of each card to its node's switch."""
@@ -100,7 +109,7 @@ class Nodes:
         if (outside.cut & (leaves != source)).any():
             leaves = np.where(outside.cut, source, leaves)
             outside = self.outside.route(leaves, *asked)
-        return _end_to_end(self._inside(source, leaves), outside)
+        return end_to_end(self._inside(source, leaves), outside)
 
     def _inside(self, source: Ints, target: Ints) -> Routes:
         """From card to card of the same node over its switch."""
@@ -137,21 +146,3 @@ def latencies_ns(topology: Topology, ends_ns: float = ENDS_NS, source: int = 0) 
 def _from(topology: Topology, source: int) -> Routes:
     """The ways from a card to all."""
     return topology.route(np.full(topology.cards, source), np.arange(topology.cards))
-
-
-def _end_to_end(before: Routes, after: Routes) -> Routes:
-    """Each flow over its links of the one, then of the other; cut when either is."""
-    parts = joined([before, after])
-    flows = before.flows
-    counts = np.diff(parts.first)
-    order = np.stack((np.arange(flows), flows + np.arange(flows)), 1).reshape(-1)
-    first = np.concatenate(([0], np.cumsum(counts[order])))
-    inside = np.arange(first[-1]) - np.repeat(first[:-1] - parts.first[order], counts[order])
-    cut = before.cut | after.cut
-    routes = Routes(first[::2], parts.link[inside], parts.share[inside], np.zeros(flows, np.bool_))
-    if not cut.any():
-        return routes
-    kept = routes.only(~cut)
-    sizes = np.zeros(flows, np.int64)
-    sizes[~cut] = np.diff(kept.first)
-    return Routes(np.concatenate(([0], np.cumsum(sizes))), kept.link, kept.share, cut)

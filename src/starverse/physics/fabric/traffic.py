@@ -8,6 +8,7 @@ import numpy as np
 
 from starverse.model.errors import BadInput
 from starverse.physics.fabric import flows, loss, lossless
+from starverse.physics.fabric.adaptive import mixed, spread_share
 from starverse.physics.fabric.collectives import Timing
 from starverse.physics.fabric.maxmin import fair_rates
 from starverse.physics.fabric.network import NO_LINKS, Flags, Floats, Ints, Network, Routes, joined
@@ -29,7 +30,8 @@ class Conditions(NamedTuple):
     """What else is true of a network: all that is not said is well.
 
     `failed` and `speed_share` are over links; `others` are flows (source, target) of other jobs that never
-    pause. `spread` routes adaptively (idealised), `head_of_line` counts waiting behind others on lossless
+    pause. `spread` routes adaptively (idealised: over all paths that are as short, around over longer ones as
+    far as that takes load off the fullest link), `head_of_line` counts waiting behind others on lossless
     Ethernet (one path a flow). Packets are lost with `loss_share`; a lost last packet waits `timeout_s`, and
     the sender hears of any other after `round_trip_s` (where it is not given, twice what the step's message
     takes). A message takes `ends_ns` beside its way; what is reduced is read twice and written once in a
@@ -78,7 +80,7 @@ def collective(
             )
         (kept_s, mean_s, time_s), link = _all_to_all_s(topology, net, cards, bytes_, conditions)
     else:
-        others = _others(topology, conditions)
+        others = _others(topology, net, conditions)
         many = {"bucket": max(chunks, 1), "hierarchical": chunks}.get(algorithm, 1)
         tried = []
         for between in ("ring", "tree") if algorithm == "hierarchical" else ("ring",):
@@ -119,7 +121,8 @@ def arrivals_s(
 ) -> Floats:  # fmt: skip
     """When each of these flows has arrived, all starting at 0 with so many bytes: seconds, (flows,)."""
     net = _as_it_is(topology.network, conditions)
-    routes, others = _routed(topology, source, target, conditions), _others(topology, conditions)
+    others = _others(topology, net, conditions)
+    routes = _routed(topology, net, source, target, conditions, others)
     if not conditions.head_of_line:
         done_s = flows.finish_s(net, routes, np.full(routes.flows, bytes_each), others)
     else:
@@ -136,7 +139,8 @@ def slowest_bytes_per_s(
 ) -> float:  # fmt: skip
     """The least of the fair rates of these flows, all going on at once beside those of other jobs."""
     net = _as_it_is(topology.network, conditions)
-    routes, others = _routed(topology, source, target, conditions), _others(topology, conditions)
+    others = _others(topology, net, conditions)
+    routes = _routed(topology, net, source, target, conditions, others)
     every = routes if others is None else joined([routes, others])
     return float(fair_rates(every, net.bytes_per_s)[: routes.flows].min())
 
@@ -159,22 +163,26 @@ def _all_to_all_s(
         ahead = 1 + (np.arange(pairs) * GOLDEN % 1 * (ranks // 2)).astype(np.int64)
         shifts, times = np.unique(np.concatenate((ahead, ranks - ahead)), return_counts=True)
         shares = times / times.sum()
-    load, crossing, lag_s = np.zeros(net.links), np.zeros(net.links), 0.0
+    others = _others(topology, net, conditions)
+    beside = np.zeros(net.links) if others is None else _crossing(others, net)
+    each, lags_s = np.zeros((1, net.links)), np.zeros(1)  # of the ways from which routing may choose
     for shift, share in zip(shifts, shares, strict=True):
-        routes = _routed(topology, cards, np.roll(cards, -shift), conditions)
-        load += routes.load(np.full(ranks, bytes_ / ranks * (ranks - 1) * share), net.links)
-        crossing += routes.load(np.full(ranks, (ranks - 1) * share), net.links)
-        lag_s = max(lag_s, float(routes.latency_ns(net).max()) * 1e-9)
+        ends = cards, np.roll(cards, -shift)
+        found = [_connected(topology, *ends, routes) for routes in _each_way(topology, *ends, conditions)]
+        alike = np.full(ranks, (ranks - 1) * share)
+        each = each + [routes.load(alike, net.links) for routes in found]
+        lags_s = np.maximum(lags_s, [float(routes.latency_ns(net).max()) * 1e-9 for routes in found])
+    around = spread_share(*((beside + all_) / net.bytes_per_s for all_ in each)) if len(each) == 2 else 0.0
+    crossing = (1 - around) * each[0] + around * each[-1]
+    lag_s = float((1 - around) * lags_s[0] + around * lags_s[-1]) + conditions.ends_ns * 1e-9
     speed = net.bytes_per_s.copy()
-    others = _others(topology, conditions)
     if others is not None and others.flows:
-        beside = others.load(np.ones(others.flows), net.links)
         taken = others.load(fair_rates(others, net.bytes_per_s), net.links)
         fair = net.bytes_per_s * crossing / np.maximum(crossing + beside, 1e-9)
         speed = np.maximum(net.bytes_per_s - taken, fair)
+    load = crossing * (bytes_ / ranks)
     time_s = np.divide(load, speed, out=np.zeros(net.links), where=load > 0)
     link = int(np.argmax(time_s))
-    lag_s += conditions.ends_ns * 1e-9
     body_s = float(time_s[link])
     stretch = _stretch(conditions, float(net.bytes_per_s[link]), lag_s)
     tail_s = loss.tail_s(conditions.loss_share, ranks * (ranks - 1), conditions.timeout_s)
@@ -189,7 +197,7 @@ def _phases_s(
     """The times of these steps together, and the link that holds up the longest of them."""
     kept, again, tail_s, slowest_s, link = [], [], 0.0, -1.0, -1
     for step in done:
-        routes = _routed(topology, step.source, step.target, conditions)
+        routes = _routed(topology, net, step.source, step.target, conditions, others)
         phase, stretch, tight = _phase(net, routes, step, others, conditions)
         kept.append(phase)
         again.append(phase._replace(body_s=phase.body_s * stretch))
@@ -201,9 +209,16 @@ def _phases_s(
     return (together_s(kept, chunks), mean_s, mean_s + tail_s), link
 
 
-def _routed(topology: Topology, source: Ints, target: Ints, conditions: Conditions) -> Routes:
+def _routed(
+    topology: Topology, net: Network, source: Ints, target: Ints, conditions: Conditions,
+    others: Routes | None,
+) -> Routes:  # fmt: skip
     """The ways of flows that must all arrive."""
-    routes = topology.route(source, target, conditions.salt, conditions.failed, conditions.spread)
+    return _connected(topology, source, target, _ways(topology, net, source, target, conditions, others))
+
+
+def _connected(topology: Topology, source: Ints, target: Ints, routes: Routes) -> Routes:
+    """These ways from source to target; raises BadInput where one is cut off."""
     if routes.cut.any():
         lost = int(np.argmax(routes.cut))
         ends = (topology.network.vertex_name(int(card[lost])) for card in (source, target))
@@ -211,11 +226,36 @@ def _routed(topology: Topology, source: Ints, target: Ints, conditions: Conditio
     return routes
 
 
-def _others(topology: Topology, conditions: Conditions) -> Routes | None:
+def _ways(
+    topology: Topology, net: Network, source: Ints, target: Ints, conditions: Conditions,
+    others: Routes | None,
+) -> Routes:  # fmt: skip
+    """The ways of flows that all carry as much, and of which the others take no notice."""
+    found = _each_way(topology, source, target, conditions)
+    if len(found) == 1:
+        return found[0]
+    direct, around = found
+    beside = np.zeros(net.links) if others is None else _crossing(others, net)
+    direct_s, around_s = ((beside + _crossing(routes, net)) / net.bytes_per_s for routes in found)
+    return mixed(direct, around, spread_share(direct_s, around_s))
+
+
+def _each_way(topology: Topology, source: Ints, target: Ints, conditions: Conditions) -> list[Routes]:
+    """The ways as they are; directly and around where routing that adapts may choose."""
+    spreads = (False, True) if conditions.spread and topology.detours else (conditions.spread,)
+    return [topology.route(source, target, conditions.salt, conditions.failed, each) for each in spreads]
+
+
+def _crossing(routes: Routes, net: Network) -> Floats:
+    """How many of the flows cross each link, by their shares; shape (links,)."""
+    return routes.load(np.ones(routes.flows), net.links)
+
+
+def _others(topology: Topology, net: Network, conditions: Conditions) -> Routes | None:
     """The ways of other jobs' flows, without those that are cut off."""
     if conditions.others is None:
         return None
-    others = topology.route(*conditions.others, conditions.salt, conditions.failed, conditions.spread)
+    others = _ways(topology, net, *conditions.others, conditions, None)
     return others.only(~others.cut)
 
 
@@ -225,7 +265,7 @@ def _phase(
     """A step without loss, how many times as long its bytes take with it, and the link that holds it up."""
     every = routes if others is None else joined([routes, others])
     rates = fair_rates(every, net.bytes_per_s)
-    link = flows.tightest(net, routes, rates[: routes.flows], every.load(rates, net.links))
+    link = flows.tightest(net, every, rates, routes.flows)
     bytes_each = np.full(routes.flows, step.bytes_each)
     lag_s = routes.latency_ns(net) * 1e-9
     if conditions.head_of_line:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from numba import njit
@@ -33,6 +34,7 @@ class FatTree:
     bytes_per_s: tuple[float, ...]
     rails: int = 1
     hop_ns: float = 500
+    detours: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Refuse what is no tree."""
