@@ -12,7 +12,7 @@ import numpy as np
 
 from starverse.bench.figure import Figure
 from starverse.model.spec import preset
-from starverse.physics.fabric.bucket import torus_allreduce_s
+from starverse.physics.fabric.bucket import torus_bucket_s
 from starverse.physics.fabric.closed import allreduce_in_box_ns
 from starverse.physics.fabric.collectives import Wire
 from starverse.physics.fabric.grid import Grid
@@ -43,8 +43,8 @@ def _median_ms(work: Callable[[], object], times: int = TIMES) -> float:
 def measure_closed() -> Sequence[Figure]:
     """Closed forms: a whole torus with its chunks, and a placement as the scheduler asks."""
     wire = Wire(100 * GIB, 510, 1600e9)
-    found_ms = torus_allreduce_s(DIMS, GIB, wire, 4) * 1e3
-    torus_ms = _median_ms(lambda: torus_allreduce_s(DIMS, GIB, wire, 4), 200)
+    found_ms = torus_bucket_s("all-reduce", DIMS, GIB, wire, 4) * 1e3
+    torus_ms = _median_ms(lambda: torus_bucket_s("all-reduce", DIMS, GIB, wire, 4), 200)
     calls, whole, link = 1_000, (10, 15, 5), link_of(preset("xiamen-30k"))
     box_us = _median_ms(lambda: [allreduce_in_box_ns((5, 5, 1), whole, GIB, *link) for _ in range(calls)])
     return (

@@ -156,7 +156,7 @@ def collective(
         typer.Option(help="Of a training step, what waits for it: says what loss adds.", show_default=False),
     ] = None,
     adaptive: Annotated[
-        bool, typer.Option("--adaptive", help="Spread flows over all shortest paths, not by hash.")
+        bool, typer.Option("--adaptive", help="Spread flows over all shortest paths, and around a full one.")
     ] = False,
     lossless: Annotated[
         bool, typer.Option("--lossless", help="Count waiting behind others, as on lossless Ethernet.")

@@ -196,9 +196,10 @@ def _refuse_what_does_not_apply(question: Question) -> None:
     reduces = question.kind in {"all-reduce", "reduce-scatter"}
     if question.memory_gb_per_s is not None and not reduces:
         raise BadInput(f"A {question.kind} reduces nothing in memory.", "Leave out --memory-gb-per-s.")
-    chunked = question.kind == "all-reduce" and question.algorithm in {"best", "bucket", "hierarchical"}
+    chunked = reduces or question.kind == "all-gather"
+    chunked = chunked and question.algorithm in {"best", "bucket", "hierarchical"}
     if question.chunks is not None and not chunked:
-        raise BadInput("--chunks are of a bucket or hierarchical all-reduce.", "Leave them out.")
+        raise BadInput("--chunks are of a collective by bucket or hierarchical.", "Leave them out.")
     given = {
         "--loss": question.loss or None,
         "--exposed-share": question.exposed_share,

@@ -8,7 +8,7 @@ import numpy as np
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.model.names import nearest
-from starverse.physics.fabric.bucket import torus_allreduce_s
+from starverse.physics.fabric.bucket import torus_bucket_s
 from starverse.physics.fabric.collectives import Timing, Wire, torus_alltoall_s
 from starverse.physics.fabric.grid import Grid
 from starverse.physics.fabric.network import Flags, Ints, Network
@@ -24,6 +24,11 @@ EQUATIONS = {
     "tree": "(√(2 log2(cards) × way) + √(2 × bytes / rate))², half of the bytes by each of two trees",
     "bucket": "ring by ring along the axes of the torus, each carrying what the one before has scattered",
     "direct": "the fullest link's bytes / its speed + way",
+    "reduce-scatter by halving-doubling": "the sum over log2(cards) rounds of way + bytes / 2^round / rate",
+    "all-gather by halving-doubling": "the sum over log2(cards) rounds of way + bytes / 2^round / rate",
+    "reduce-scatter by hierarchical": "chunks through ring in the node and ring between nodes at once",
+    "all-gather by hierarchical": "chunks through ring between nodes and ring in the node at once",
+    "all-gather by bucket": "ring by ring along the axes of the torus, each carrying what is gathered so far",
     "broadcast by ring": "(√((cards - 2) × way) + √(bytes / rate))²",
     "broadcast by tree": "(√(log2(cards) × way) + √(bytes / rate))², half of the bytes by each of two trees",
 }
@@ -142,7 +147,7 @@ def alone(
         time_s = torus_alltoall_s(box, bytes_, Wire(speed, hop_ns)) + ends_ns * 1e-9 if box else None
     elif algorithm == "bucket":
         wire = Wire(speed, hop_ns + ends_ns, memory)
-        time_s = torus_allreduce_s(box, bytes_, wire, max(chunks, 1)) if box else None
+        time_s = torus_bucket_s(kind, box, bytes_, wire, max(chunks, 1)) if box else None
     elif _is_between_equals(topology, algorithm, ranks, conditions.spread):
         time_s = idle_s(topology, kind, algorithm, ranks, bytes_, speed, conditions)
     if time_s is None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from starverse.model.errors import BadInput
 from starverse.physics.fabric import collectives as closed
 from starverse.physics.fabric import loss, measured
-from starverse.physics.fabric.bucket import flow_shop, torus_allreduce_s
+from starverse.physics.fabric.bucket import flow_shop, torus_bucket_s
 from starverse.physics.fabric.collectives import Timing, Wire
 
 GIB = 1 << 30
@@ -36,7 +36,7 @@ ASTRA = Wire(100 * GIB, 510, 1600e9)
 )
 def test_a_torus_reduces_as_in_astra_sim(dims: tuple[int, ...], chunks: int, astra_ms: float) -> None:
     """The gate is 0.1 %; 1 GiB, ASTRA-sim 518bd51, analytical, which takes 217 s for the largest."""
-    assert torus_allreduce_s(dims, GIB, ASTRA, chunks) * 1e3 == pytest.approx(astra_ms, rel=1e-4)
+    assert torus_bucket_s("all-reduce", dims, GIB, ASTRA, chunks) * 1e3 == pytest.approx(astra_ms, rel=1e-4)
 
 
 @given(st.integers(1, 9), st.lists(st.integers(1, 50), min_size=1, max_size=4))
@@ -143,7 +143,7 @@ def test_what_nobody_knows_is_refused() -> None:
         lambda: loss.goodput_share(1.5, 9, "go-back-n"),
         lambda: loss.goodput_share(0.1, 9, "hope"),
         lambda: loss.step_stretch(2, 1),
-        lambda: torus_allreduce_s((4, 4), 1, wire, chunks=0),
+        lambda: torus_bucket_s("all-reduce", (4, 4), 1, wire, chunks=0),
         lambda: measured.sweep("mine"),
     ):
         with pytest.raises(BadInput):

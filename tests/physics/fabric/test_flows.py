@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from starverse.model.errors import BadInput
 from starverse.physics.fabric import flows, lossless
-from starverse.physics.fabric.bucket import torus_allreduce_s
+from starverse.physics.fabric.bucket import torus_bucket_s
 from starverse.physics.fabric.collectives import Wire, closed_form_s, pipelined_s, torus_alltoall_s
 from starverse.physics.fabric.grid import Grid
 from starverse.physics.fabric.maxmin import fair_rates
@@ -281,12 +281,32 @@ def test_on_an_idle_switch_flows_take_the_time_of_the_closed_form(kind: str, alg
     switch, wire = FatTree((64,), (1,), (50e9,), hop_ns=500), Wire(50e9, 2_100)
     found_s = collective(switch, kind, algorithm, np.arange(64), GIB, dims=(4, 4, 4)).time_s
     if algorithm == "bucket":
-        assert found_s == pytest.approx(torus_allreduce_s((4, 4, 4), GIB, wire), rel=1e-4)
+        assert found_s == pytest.approx(torus_bucket_s(kind, (4, 4, 4), GIB, wire), rel=1e-4)
     elif (kind, algorithm) == ("broadcast", "ring"):
         assert found_s == pytest.approx(pipelined_s(63, GIB, wire), rel=1e-4)
+    elif algorithm == "halving-doubling":
+        whole_s = closed_form_s("all-reduce", algorithm, 64, GIB, wire)
+        assert found_s == pytest.approx(whole_s if kind == "all-reduce" else whole_s / 2, rel=1e-4)
     else:
         expected_s = closed_form_s(kind, algorithm, 64, GIB, wire)
         assert found_s == pytest.approx(expected_s, rel=1e-4)
+
+
+@pytest.mark.parametrize("algorithm", AS_FLOWS["reduce-scatter"])
+def test_scattering_and_gathering_are_the_halves_of_reducing(algorithm: str) -> None:
+    """In bytes sent, (n - 1)/n buffers a card each, and in time, the reduction in memory with the first."""
+    switch, well = FatTree((32,), (1,), (50e9,)), Conditions(memory_bytes_per_s=400e9)
+    cards, inside = np.arange(32), {"node_cards": 4, "dims": (4, 4, 2)}
+    times_s = {}
+    for kind in ("all-reduce", "reduce-scatter", "all-gather"):
+        sent = np.zeros(32)
+        for step in steps(kind, algorithm, cards, 1.0, **inside):
+            np.add.at(sent, step.source, step.bytes_each * step.times)
+        assert sent == pytest.approx((2 if kind == "all-reduce" else 1) * 31 / 32)
+        times_s[kind] = collective(switch, kind, algorithm, cards, GIB, well, 4, (4, 4, 2), 1).time_s
+    added_s = 3 * GIB * 31 / 32 / 400e9
+    assert times_s["reduce-scatter"] + times_s["all-gather"] == pytest.approx(times_s["all-reduce"])
+    assert times_s["reduce-scatter"] - times_s["all-gather"] == pytest.approx(added_s)
 
 
 @pytest.mark.parametrize("dims", [(16, 16, 8), (64, 8), (512,)])

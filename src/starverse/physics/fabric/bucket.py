@@ -10,7 +10,7 @@ from starverse.physics.fabric.collectives import Wire
 CHUNKS_MAX = 1024
 
 
-def torus_allreduce_s(dims: Sequence[int], bytes_: float, wire: Wire, chunks: int = 1) -> float:
+def torus_bucket_s(kind: str, dims: Sequence[int], bytes_: float, wire: Wire, chunks: int = 1) -> float:
     """The time of an all-reduce over a whole torus of `dims` cards, ring by ring, in seconds.
 
     The bucket algorithm (Chan et al., "Collective communication: theory, practice, and experience", 2007):
@@ -19,6 +19,7 @@ def torus_allreduce_s(dims: Sequence[int], bytes_: float, wire: Wire, chunks: in
     the reduction reads twice and writes once. The chunks follow each other through the axes, each axis a
     server of one chunk at a time (a re-entrant flow shop). As in ASTRA-sim, which this equals to 0.01 %,
     each part of a step counts in whole ns. Uses one direction of every wire, one axis at a time a chunk.
+    Of `kind` reduce-scatter it is the first half, of all-gather the second.
     """
     stages: list[tuple[int, int]] = []
     back: list[tuple[int, int]] = []
@@ -29,7 +30,9 @@ def torus_allreduce_s(dims: Sequence[int], bytes_: float, wire: Wire, chunks: in
         add_ns = 3 * int(share / wire.reduce_bytes_per_s * 1e9)
         stages.append((axis, (length - 1) * (send_ns + add_ns)))
         back.append((axis, (length - 1) * send_ns))
-    return flow_shop(stages + back[::-1], chunks) * 1e-9
+    back.reverse()
+    halves = {"reduce-scatter": stages, "all-gather": back}
+    return flow_shop(halves.get(kind, stages + back), chunks) * 1e-9
 
 
 def flow_shop(stages: Sequence[tuple[int, float]], chunks: int) -> float:

@@ -12,8 +12,8 @@ from starverse.physics.fabric.network import Ints
 
 AS_FLOWS = {
     "all-reduce": ("ring", "tree", "halving-doubling", "bucket", "hierarchical"),
-    "reduce-scatter": ("ring",),
-    "all-gather": ("ring",),
+    "reduce-scatter": ("ring", "halving-doubling", "bucket", "hierarchical"),
+    "all-gather": ("ring", "halving-doubling", "bucket", "hierarchical"),
     "all-to-all": ("direct",),
     "broadcast": ("tree", "ring"),
 }
@@ -48,7 +48,8 @@ def steps(
     `ring`; `tree`, two binary trees with half of the buffer each, in blocks; `halving-doubling`, between a
     power of two; `bucket`, rings along each axis of a box of `dims`, the last axis counting fastest;
     `hierarchical`, in the node, `between` the nodes of each rank in them by ring or tree, in the node again,
-    ranks coming node by node; `direct`.
+    ranks coming node by node; `direct`. Of an all-reduce, a reduce-scatter is the first half and an
+    all-gather the second, its steps in the opposite order.
     """
     ranks = cards.size
     bus_factor(kind, ranks)
@@ -56,11 +57,8 @@ def steps(
         raise BadInput("A collective is between two or more different cards.", "Name each card once.")
     onward = np.roll(cards, -1)
     match kind, algorithm:
-        case "all-reduce", "ring":
-            return [Step(cards, onward, bytes_ / ranks, 2 * (ranks - 1), adds=ranks - 1)]
-        case "reduce-scatter" | "all-gather", "ring":
-            adds = ranks - 1 if kind == "reduce-scatter" else 0
-            return [Step(cards, onward, bytes_ / ranks, ranks - 1, adds=adds)]
+        case "all-reduce" | "reduce-scatter" | "all-gather", "ring":
+            return [_rounds(kind, Step(cards, onward, bytes_ / ranks, ranks - 1))]
         case "broadcast", "ring":
             return [Step(cards[:-1], cards[1:], bytes_, 1, fill=ranks - 2)]
         case "all-to-all", "direct":
@@ -69,14 +67,26 @@ def steps(
             return [Step(np.repeat(cards, ranks - 1), target, bytes_ / ranks, 1)]
         case "all-reduce" | "broadcast", "tree":
             return [_trees(cards[:, None], bytes_, both_ways=kind == "all-reduce")]
-        case "all-reduce", "halving-doubling":
-            return _halving_doubling(cards, bytes_)
-        case "all-reduce", "bucket":
-            return _bucket(cards, bytes_, tuple(dims))
-        case "all-reduce", "hierarchical":
-            return _hierarchical(cards, bytes_, node_cards, between)
+        case "all-reduce" | "reduce-scatter" | "all-gather", "halving-doubling":
+            return _in_order(kind, _halving_doubling(kind, cards, bytes_))
+        case "all-reduce" | "reduce-scatter" | "all-gather", "bucket":
+            return _in_order(kind, _bucket(kind, cards, bytes_, tuple(dims)))
+        case "all-reduce" | "reduce-scatter" | "all-gather", "hierarchical":
+            return _in_order(kind, _hierarchical(kind, cards, bytes_, node_cards, between))
     known = " or ".join(AS_FLOWS[kind])
     raise BadInput(f"There is no {kind} by the algorithm '{algorithm}' as flows.", f"Say {known}.")
+
+
+def _rounds(kind: str, step: Step) -> Step:
+    """Steps that scatter what they reduce, gather what was scattered, or do both one after the other."""
+    if kind == "all-reduce":
+        return step._replace(times=2 * step.times, adds=step.times)
+    return step._replace(adds=step.times if kind == "reduce-scatter" else 0, back=False)
+
+
+def _in_order(kind: str, scattering: list[Step]) -> list[Step]:
+    """What was scattered last is gathered first."""
+    return scattering[::-1] if kind == "all-gather" else scattering
 
 
 def _trees(cards: Ints, bytes_: float, both_ways: bool) -> Step:
@@ -102,16 +112,18 @@ def _trees(cards: Ints, bytes_: float, both_ways: bool) -> Step:
     return Step(source, target, bytes_ / 2, 1, fill=2 * depth, adds=2)
 
 
-def _halving_doubling(cards: Ints, bytes_: float) -> list[Step]:
+def _halving_doubling(kind: str, cards: Ints, bytes_: float) -> list[Step]:
     ranks = cards.size
     rounds = ranks.bit_length() - 1
     if ranks != 1 << rounds:
         raise BadInput(f"{ranks} cards are no power of two.", "Say ring, or take a power of two.")
     rank = np.arange(ranks)
-    return [Step(cards, cards[rank ^ (1 << at)], bytes_ / (2 << at), 2, adds=1) for at in range(rounds)]
+    return [
+        _rounds(kind, Step(cards, cards[rank ^ (1 << at)], bytes_ / (2 << at), 1)) for at in range(rounds)
+    ]
 
 
-def _bucket(cards: Ints, bytes_: float, dims: tuple[int, ...]) -> list[Step]:
+def _bucket(kind: str, cards: Ints, bytes_: float, dims: tuple[int, ...]) -> list[Step]:
     if not dims or prod(dims) != cards.size:
         shape = " × ".join(map(str, dims)) or "no axes"
         raise BadInput(f"{cards.size} cards do not fill a box of {shape}.", "Give dims that do.")
@@ -120,11 +132,11 @@ def _bucket(cards: Ints, bytes_: float, dims: tuple[int, ...]) -> list[Step]:
         if length > 1:
             share /= length
             ahead = np.roll(grid, -1, axis).reshape(-1)
-            found.append(Step(cards, ahead, share, 2 * (length - 1), adds=length - 1, server=axis, back=True))
+            found.append(_rounds(kind, Step(cards, ahead, share, length - 1, server=axis, back=True)))
     return found
 
 
-def _hierarchical(cards: Ints, bytes_: float, size: int, between: str) -> list[Step]:
+def _hierarchical(kind: str, cards: Ints, bytes_: float, size: int, between: str) -> list[Step]:
     if size < 1 or cards.size % size:
         raise BadInput(f"{cards.size} cards are no whole nodes of {size}.", "Give whole nodes, node by node.")
     nodes = cards.size // size
@@ -132,11 +144,10 @@ def _hierarchical(cards: Ints, bytes_: float, size: int, between: str) -> list[S
     found = []
     if size > 1:
         around = np.roll(grid, -1, 1).reshape(-1)
-        found.append(Step(cards, around, bytes_ / size, 2 * (size - 1), adds=size - 1, back=True))
-    if nodes > 1 and between == "tree":
+        found.append(_rounds(kind, Step(cards, around, bytes_ / size, size - 1, back=True)))
+    if nodes > 1 and kind == "all-reduce" and between == "tree":
         found.append(_trees(grid, bytes_ / size, both_ways=True)._replace(server=1))
     elif nodes > 1:
         across = np.roll(grid, -1, 0).reshape(-1)
-        part = bytes_ / size / nodes
-        found.append(Step(cards, across, part, 2 * (nodes - 1), adds=nodes - 1, server=1))
+        found.append(_rounds(kind, Step(cards, across, bytes_ / size / nodes, nodes - 1, server=1)))
     return found

@@ -67,8 +67,8 @@ def collective(
     Each step ends with its slowest flow: the ends and the latency of its way, its bytes at its rate. Rates
     are max-min fair among all flows that go on at the same time. Steps done many times in a row are a stream:
     what is lost shows by what follows, so only the last of them may wait for a timeout. The buffer of a
-    bucket or a hierarchical all-reduce goes in so many `chunks` (0: one for a bucket, the best for a
-    hierarchy, which takes the better of ring and tree between nodes). A flow that has no way left raises
+    bucket or a hierarchy goes in so many `chunks` (0: one for a bucket, the best for a hierarchy, which
+    all-reduces by the better of ring and tree between nodes). A flow that has no way left raises
     BadInput.
     """
     net = _as_it_is(topology.network, conditions)
@@ -83,7 +83,8 @@ def collective(
         others = _others(topology, net, conditions)
         many = {"bucket": max(chunks, 1), "hierarchical": chunks}.get(algorithm, 1)
         tried = []
-        for between in ("ring", "tree") if algorithm == "hierarchical" else ("ring",):
+        trees = (kind, algorithm) == ("all-reduce", "hierarchical")
+        for between in ("ring", "tree") if trees else ("ring",):
             done = steps(kind, algorithm, cards, bytes_, node_cards, dims, between)
             tried.append(_phases_s(topology, net, done, others, conditions, many))
         (kept_s, mean_s, time_s), link = min(tried, key=lambda one: one[0][-1])
