@@ -95,7 +95,15 @@ def test_a_case_is_the_same_each_time_and_looking_changes_nothing() -> None:
 def test_all_that_can_be_asked_for_can_be_said_in_a_case() -> None:
     """A new request, or a new part of a job, needs a key in a case, which may be one that says "not yet"."""
     said = {rq.OpenTenant, rq.TopUp, rq.SubmitJob, rq.StopJob, rq.ResumeJob, rq.CordonNode, rq.UncordonNode}
-    said |= {rq.SetQuota, rq.SetBudget, rq.SetLicences, rq.Reserve, rq.CancelReservation, rq.SubmitArray}
+    said |= {
+        rq.SetQuota,
+        rq.RemoveQuota,
+        rq.SetBudget,
+        rq.SetLicences,
+        rq.Reserve,
+        rq.CancelReservation,
+        rq.SubmitArray,
+    }
     otherwise = {rq.SetPrice, rq.InjectFault}  # a job has its price; `kill`
     assert said | otherwise == set(rq.Request.__args__)  # type: ignore[attr-defined]
     assert set(Shape.__struct_fields__) == {

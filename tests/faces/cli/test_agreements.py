@@ -59,10 +59,19 @@ def test_the_operator_sets_limits_and_nobody_else(ada: Shell, operator: Shell) -
     for words in (
         ["show"],
         ["quota", tenant, "--weight", "9"],
+        ["quota", tenant, "--remove"],
         ["licence", "x", "1"],
         ["budget", "r", "any"],
     ):
         assert "That is for operators." in ada("limits", *words, code=3).output
+    assert (
+        "removed or set, not both"
+        in operator("limits", "quota", tenant, "--remove", "--weight", "2", code=2).output
+    )
+    assert "would hang in the air" in operator("limits", "quota", "lab", "--remove", code=5).output
+    assert operator("limits", "quota", tenant, "--remove").stdout == f"{tenant} has no quota any more.\n"
+    assert operator.json("limits", "quota", "lab", "--remove") == {"tenant": "lab", "removed": True}
+    assert "No quotas" in operator("limits", "show").stdout
     assert "is no bound" in operator("limits", "budget", "row-1", "much", code=2).output
 
 

@@ -65,6 +65,12 @@ def set_quota(at: At, caller: Caller, tenant: Named, body: QuotaBody) -> Quota:
     return limits.set_quota(at, caller, Quota(tenant, **body.model_dump()))
 
 
+@router.delete("/limits/quotas/{tenant}", status_code=204, tags=["limits"])
+def remove_quota(at: At, caller: Caller, tenant: Named) -> None:
+    """Operator: let a tenant or a group have no quota any more; refused while others lie under it."""
+    limits.remove_quota(at, caller, tenant)
+
+
 @router.put("/limits/licences/{licence}", tags=["limits"])
 def set_licence(at: At, caller: Caller, licence: Named, body: LicenceBody) -> Licence:
     """Operator: how many of a licence there are for the whole cluster."""
