@@ -147,6 +147,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"shape": ShapeAsk(require="rack")}, "no level 'rack'"),
     ({"shape": ShapeAsk(member=2, slices={"node": 1})}, "cannot be cut into slices of 1"),
     ({"shape": ShapeAsk(cpu=2)}, "A booking is of cards, not of `cpu`"),
+    ({"shape": ShapeAsk(memory_mb=1)}, "A booking is of cards, not of `memory_mb`"),
+    ({"shape": ShapeAsk(apart="db")}, "A booking is of cards, not of `apart`"),
     ({"label": "a\nb"}, "label is too long or not plain"),
 ]
 

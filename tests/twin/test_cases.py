@@ -204,6 +204,14 @@ def test_the_command_fails_with_the_difference(tmp_path: Path) -> None:
     assert "1 of 2 expectations are not met." in ran.stdout
 
 
+def test_the_command_tells_when_what_was_refused_and_why(tmp_path: Path) -> None:
+    case, written = tmp_path / "case.toml", tmp_path / "seen.json"
+    case.write_text(JOB + 'submit = "1m"\ncards = 99\n')
+    ran = starverse("solve", str(case), "--json", str(written))
+    assert re.search(r"1 min 00 s  j  was refused: Job j never fits on this cluster\.", ran.stdout)
+    assert [row[1] for row in msgspec.json.decode(written.read_bytes())["refused"]] == ["j"]
+
+
 def test_the_command_refuses_what_it_does_not_understand(tmp_path: Path) -> None:
     case = tmp_path / "case.toml"
     case.write_text(NODES + "clock = 1\n")

@@ -10,29 +10,24 @@ from starverse.control.state import State
 from starverse.control.truth import Truth
 from starverse.model import reservation as booking
 from starverse.model.errors import BadInput, NotFound, Refused, StarverseError
-from starverse.model.job import JobSpec
 from starverse.model.names import nearest, shown
 from starverse.model.requests import CancelReservation, Reserve
 from starverse.model.units import CARD, CARDS_MAX, format_yuan
 from starverse.money.ledger import HELD, WALLET
 from starverse.money.meter import cost
 from starverse.money.prices import price_at
-from starverse.scheduler.asked import check_shape
+from starverse.scheduler.asked import check_booking
 from starverse.scheduler.reservations import Booked, book
 from starverse.service import asking, reserved, shaping
 from starverse.service.access import Actor, must_be, must_operate, project_of
 from starverse.service.agreements import Offer, Reservation, ReservationAsk, Window
 from starverse.service.loop import heard, tell
 from starverse.service.platform import Platform
-from starverse.service.shapes import ShapeAsk
 from starverse.store import idempotency
 
 WINDOWS_SHOWN = 20
 PER_TENANT_MAX = 100
 """So many bookings a tenant may have that are not over."""
-
-BESIDE = ("cpu", "memory_mb", "resources", "licences", "apart", "apart_level")
-"""What is asked for by the jobs inside a booking, not by the booking."""
 
 
 def preview(platform: Platform, actor: Actor, ask: ReservationAsk) -> Offer:
@@ -147,15 +142,11 @@ def _wish(state: State, ask: ReservationAsk, name: str, tenant: str, now_ms: int
         raise BadInput(f"There is no time zone {shown(ask.zone)}.", remedy)
     if ask.repeat and ask.until_ms <= ask.from_ms:
         raise BadInput("A booking that recurs needs an end.", "Say with `until_ms` when it begins no more.")
-    plain = ShapeAsk()
-    for part in BESIDE:
-        if getattr(ask.shape, part) != getattr(plain, part):
-            raise BadInput(f"A booking is of cards, not of `{part}`.", "Ask for that with the jobs inside.")
     shape = shaping.shape_of(ask.shape, now.levels, now.kinds[kind].resources, now.licences)
-    milli_cards = ask.cards * CARD
-    check_shape(JobSpec("inside", tenant, milli_cards, milli_cards, kind, shape=shape), now.levels)
     times = ask.from_ms, ask.to_ms, shape, ask.repeat, ask.zone, ask.until_ms
-    return booking.Reservation(name, tenant, kind, milli_cards, *times, ask.label.strip())
+    wish = booking.Reservation(name, tenant, kind, ask.cards * CARD, *times, ask.label.strip())
+    check_booking(wish, now.levels)
+    return wish
 
 
 def _checked(state: State, ask: ReservationAsk, name: str, tenant: str, now_ms: int) -> booking.Reservation:
