@@ -15,6 +15,7 @@ from tests.control import laws
 from starverse.main.solve import solve
 from starverse.model import requests as rq
 from starverse.model.job import JobSpec, Shape
+from starverse.model.reservation import Reservation
 from starverse.twin import case_file, cases
 from starverse.twin.case import Case
 from starverse.twin.cases import Look, Play
@@ -115,6 +116,10 @@ def test_all_that_can_be_asked_for_can_be_said_in_a_case() -> None:
         "job", "tenant", "cards_min", "cards_max", "kind", "price", "time_limit_ms", "retries", "priority",
         "after", "earliest_start_ms", "shape", "reservation", "array", "array_index", "array_limit",
         "roles", "stays",
+    }  # fmt: skip
+    assert set(Reservation.__struct_fields__) == {
+        "name", "tenant", "kind", "milli_cards", "from_ms", "to_ms", "shape", "repeat", "zone", "until_ms",
+        "label",
     }  # fmt: skip
 
 
