@@ -307,9 +307,11 @@ class Client:
         """Book cards in advance; as with `submit`, a broken connection books nothing twice."""
         return self._once("/v1/reservations", sc.Reservation, asdict(ask), idempotency_key)
 
-    def reservations(self, project: str = "", everyone: bool = False) -> tuple[sc.Reservation, ...]:
-        """What is booked and not over; with `everyone` (operator) that of all tenants."""
-        query = {"project": project, "everyone": "true" if everyone else ""}
+    def reservations(
+        self, project: str = "", everyone: bool = False, ended: bool = False
+    ) -> tuple[sc.Reservation, ...]:
+        """What is booked and not over, or the last that `ended`; with `everyone` (operator) all tenants'."""
+        query = {"project": project, "everyone": everyone or "", "ended": ended or ""}
         return self._get("/v1/reservations", tuple[sc.Reservation, ...], **query)
 
     def reservation(self, name: str) -> sc.Reservation:

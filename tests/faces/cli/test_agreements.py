@@ -29,6 +29,15 @@ def test_cards_are_booked_listed_used_and_given_back(ada: Shell, operator: Shell
     assert "nodes        here" in shown
     assert ada("reservation", "cancel", "night").stdout == f"{name} is cancelled.\n"
     assert "There is no reservation 'night'." in ada("reservation", "show", "night", code=4).output
+    assert "Nothing is booked." in ada("reservations").stdout
+    assert "None has ended." in operator("reservations", "--ended").stdout
+    for shell, words in ((ada, ["--ended"]), (operator, ["--ended", "--all"])):
+        (row,) = shell("reservations", *words).stdout.splitlines()[1:]
+        assert row.startswith(name)
+        assert "cancelled 20" in row
+    shown = ada("reservation", "show", name).stdout
+    assert shown.startswith("night  cancelled 20")
+    assert "was booked   20" in shown
 
 
 def test_a_booking_recurs_by_the_clocks_of_a_zone(ada: Shell) -> None:
