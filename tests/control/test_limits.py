@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 import msgspec
-from tests.cluster import TERMS, Cluster
+from tests.cluster import TERMS, Cluster, fold
 from tests.control.laws import Auditor
 from tests.control.stories import START_MS, TENANTS, Story, _ticks, each, play
 from tests.control.test_memory import Forgetful
@@ -72,6 +72,27 @@ def test_a_job_that_its_quota_keeps_from_starting_starts_when_it_grows() -> None
     cluster.ask(rq.SetQuota("ann", guaranteed=7 * CARD))
     cluster.after(SECOND_MS)
     assert runs(cluster) == ["first", "second", "small"]
+
+
+def test_a_quota_that_is_removed_limits_and_guarantees_nothing_any_more() -> None:
+    cluster = cluster_of(ev.NodeJoined("a", "cpu", 8))
+    bare = cluster.state.snapshot()
+    cluster.ask(rq.SetQuota("all"))
+    cluster.ask(rq.SetQuota("ann", "all", weight=7, guaranteed=2 * CARD, borrow_max=0))
+    cluster.submit("first", cards=2)
+    cluster.submit("second", cards=6)
+    cluster.after(SECOND_MS)
+    assert "quota" in why(cluster, "second")
+    cluster.ask(rq.RemoveQuota("ann"))
+    cluster.ask(rq.RemoveQuota("all"))
+    cluster.after(SECOND_MS)
+    assert runs(cluster) == ["first", "second"]
+    shares = cluster.state.view.shares
+    assert (shares.weight[shares.of("ann")], shares.guaranteed) == (1, {})
+    assert not cluster.state.truth.quotas
+    again = fold(cluster.book.rows)
+    assert again.snapshot() == cluster.state.snapshot() != bare
+    assert counted(again) == counted(cluster.state)
 
 
 def test_an_elastic_job_starts_as_large_as_its_quota_lets_it() -> None:
@@ -295,6 +316,7 @@ def _limit(chance: Random) -> rq.Request:
     return chance.choice([
         rq.SetQuota(chance.choice(TENANTS), parent, chance.choice([0, 1, 3]), least, some, lend),
         rq.SetQuota("all", "", 1, least),
+        rq.RemoveQuota(chance.choice([*TENANTS, "all"])),
         rq.SetLicences("cad", chance.choice([0, 1, 2, 5])),
         rq.SetBudget(chance.choice("pq"), chance.choice([-1, 0, 3, 9, 20])),
     ])  # fmt: skip

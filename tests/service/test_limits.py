@@ -47,6 +47,22 @@ def test_a_tree_of_quotas_is_set_and_bounds_who_is_in_it(place: Place, boss: Act
     assert "quota" in [cause.code for cause in jobs.why(place.platform, ann, waits.job).causes]
 
 
+def test_a_quota_is_removed_again(place: Place, boss: Actor, ann: Actor) -> None:
+    tenant = ann.projects[0].tenant
+    limits.set_quota(place.platform, boss, Quota("lab", "", 1, 0, None, None))
+    limits.set_quota(place.platform, boss, Quota(tenant, "lab", 1, 0, 0, None))
+    job = submitting.submit(place.platform, ann, ECHO, "")
+    place.reach(job.job, "waiting")
+    with pytest.raises(Refused, match=rf"{tenant} would hang in the air without the quota of lab"):
+        limits.remove_quota(place.platform, boss, "lab")
+    limits.remove_quota(place.platform, boss, tenant)
+    place.reach(job.job, "running")
+    limits.remove_quota(place.platform, boss, "lab")
+    assert limits.limits(place.platform, boss).quotas == ()
+    with pytest.raises(NotFound, match="no quota of 'lab'"):
+        limits.remove_quota(place.platform, boss, "lab")
+
+
 def test_licences_are_counted(place: Place, boss: Actor, ann: Actor) -> None:
     assert limits.set_licence(place.platform, boss, "solver", 2) == Licence("solver", 2, 0)
     job = submitting.submit(place.platform, ann, replace(ECHO, shape=ShapeAsk(licences={"solver": 1})), "")
@@ -68,6 +84,7 @@ def test_nobody_else_sees_or_pulls_them(place: Place, ann: Actor) -> None:
     for call in (
         lambda: limits.limits(place.platform, ann),
         lambda: limits.set_quota(place.platform, ann, quota),
+        lambda: limits.remove_quota(place.platform, ann, ann.projects[0].tenant),
         lambda: limits.set_licence(place.platform, ann, "solver", 9),
         lambda: limits.set_budget(place.platform, ann, "r1", 0),
     ):

@@ -58,6 +58,38 @@ def test_what_is_booked_is_seen_by_its_own_and_the_operator(place: Place, ann: A
     assert listed(place, bob) == []
 
 
+def test_what_is_no_more_is_listed_for_its_own_only(place: Place, ann: Actor, bob: Actor) -> None:
+    operator = place.operator()
+
+    def ended(actor: Actor, project: str = "", everyone: bool = False) -> list[tuple[str, str]]:
+        found = reservations.list_reservations(place.platform, actor, project, everyone, ended=True)
+        assert all(not each.windows and each.ended_ms for each in found)
+        return [(each.label, each.state) for each in found]
+
+    assert ended(ann) == ended(operator, everyone=True) == []
+    made = reserve(place, ann, ask_of(place, 0, label="short"))
+    assert made.state == "open"
+    reserve(place, ann, ask_of(place, label="dropped"))
+    reservations.cancel(place.platform, ann, "dropped")
+    assert ended(ann) == [("dropped", "cancelled")]
+    place.platform.ask(lambda state: None)
+    assert ended(bob) == ended(operator) == []
+    assert ended(operator, everyone=True) == [("dropped", "cancelled")]
+    with pytest.raises(NotAllowed):
+        ended(bob, everyone=True)
+    with pytest.raises(NotFound):
+        ended(bob, project=ann.projects[0].project)
+    (gone,) = reservations.list_reservations(place.platform, ann, "", False, ended=True)
+    assert (gone.cards, gone.nodes, gone.open, gone.windows_left) == (2, ("here",), False, 0)
+    assert reservations.show(place.platform, ann, gone.reservation) == gone
+    assert reservations.show(place.platform, operator, gone.reservation) == gone
+    for actor, name in ((bob, gone.reservation), (ann, "dropped"), (ann, "")):
+        with pytest.raises(NotFound):
+            reservations.show(place.platform, actor, name)
+    with pytest.raises(NotFound):
+        reservations.cancel(place.platform, ann, gone.reservation)
+
+
 def test_what_cannot_be_had_is_answered_with_what_could_be(place: Place, ann: Actor, bob: Actor) -> None:
     made = reserve(place, ann, ask_of(place, cards=1))
     ask = ask_of(place)
@@ -147,6 +179,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"shape": ShapeAsk(require="rack")}, "no level 'rack'"),
     ({"shape": ShapeAsk(member=2, slices={"node": 1})}, "cannot be cut into slices of 1"),
     ({"shape": ShapeAsk(cpu=2)}, "A booking is of cards, not of `cpu`"),
+    ({"shape": ShapeAsk(memory_mb=1)}, "A booking is of cards, not of `memory_mb`"),
+    ({"shape": ShapeAsk(apart="db")}, "A booking is of cards, not of `apart`"),
     ({"label": "a\nb"}, "label is too long or not plain"),
 ]
 

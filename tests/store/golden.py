@@ -60,14 +60,16 @@ THE_DAY = Day(
         Wish(9 * HOUR_MS, "bo", (2, 2), ((9 * HOUR_MS, "exit", 0),)),  # still runs when the day ends
     ),
     (
-        (5 * MINUTE_MS, ev.RunResumed("j-0001.0", 1, START_MS + 5 * MINUTE_MS)),
-        (10 * MINUTE_MS, ev.CheckpointSaved("j-0001.0", 100, START_MS + 10 * MINUTE_MS)),
-        (20 * MINUTE_MS, rq.InjectFault("j-0001.0", 0, "op")),
-        (22 * MINUTE_MS, ev.RunResumed("j-0001.1", 101, START_MS + 22 * MINUTE_MS)),
+        (2 * MINUTE_MS, ev.RunResumed("j-0001.0", 1, START_MS + 2 * MINUTE_MS)),
+        (3 * MINUTE_MS, ev.CheckpointSaved("j-0001.0", 100, START_MS + 3 * MINUTE_MS)),
+        (4 * MINUTE_MS, rq.InjectFault("j-0001.0", 0, "op")),  # before it shrinks for those that wait
+        (5 * MINUTE_MS, ev.RunResumed("j-0001.1", 101, START_MS + 5 * MINUTE_MS)),
         (40 * MINUTE_MS, rq.CordonNode("n1", "op", drain=True)),
         (50 * MINUTE_MS, rq.UncordonNode("n1", "op")),
         (55 * MINUTE_MS, ev.CardHealthChanged("n1", 3, False, "ecc errors")),
         (56 * MINUTE_MS, rq.SetQuota("ada", guaranteed=8_000)),
+        (56 * MINUTE_MS, rq.SetQuota("lab", guaranteed=1_000)),
+        (57 * MINUTE_MS, rq.RemoveQuota("lab")),
         (57 * MINUTE_MS, rq.SetLicences("solver", 2)),
         (58 * MINUTE_MS, rq.SetBudget("busbar", 10_000_000)),
         (60 * MINUTE_MS, rq.Reserve(BOOKED)),  # all cards, so that a lost node is missed

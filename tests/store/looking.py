@@ -23,7 +23,7 @@ def rows_of(engine: Engine, *names: str) -> dict[str, list[tuple[Any, ...]]]:
 
 
 def projections_of(engine: Engine) -> dict[str, list[tuple[Any, ...]]]:
-    return rows_of(engine, "jobs", "runs", "prices")
+    return rows_of(engine, "jobs", "runs", "prices", "reservations")
 
 
 def all_agrees(engine: Engine) -> int:

@@ -25,12 +25,12 @@ def test_the_migrations_lead_to_the_schema(engine: Engine) -> None:
         assert compare_metadata(MigrationContext.configure(connection), schema.tables) == []
         partial = {
             index["name"]: index.get("dialect_options", {})
-            for table in ("journal", "requests", "jobs", "ledger")
+            for table in ("journal", "requests", "jobs", "ledger", "reservations")
             for index in inspect(connection).get_indexes(table)
         }
     where = f"{engine.dialect.name}_where"
     assert [name for name, options in sorted(partial.items()) if where in options] == [
-        "jobs_alive", "jobs_array", "journal_job", "ledger_job", "requests_waiting",
+        "jobs_alive", "jobs_array", "journal_job", "ledger_job", "requests_waiting", "reservations_ended",
     ]  # fmt: skip
 
 

@@ -3,19 +3,23 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from sqlalchemy import Engine
 from tests.store.looking import projections_of
 
 from starverse.model import events as ev
 from starverse.model.allocation import Share
 from starverse.model.job import JobSpec
+from starverse.model.reservation import Reservation
 from starverse.money import ledger
 from starverse.store import reading, recovery
+from starverse.store.database import open_database
 from starverse.store.database import reading as read
 from starverse.store.journal import SqlJournal
 
 T = 1_000_000
-CARD_0 = (Share("n1", 1),)
+CARD_0, CARD_1 = (Share("n1", 1),), (Share("n1", 2),)
+BOOKED = Reservation("v", "ada", "cpu", 1000, T + 99, T + 199, label="Müller's")
 LIFE: list[tuple[int, Any]] = [
     (T, ev.TenantOpened("ada")),
     (T, ledger.trial("ada", 1000)),
@@ -39,6 +43,12 @@ LIFE: list[tuple[int, Any]] = [
     (T + 11, ev.JobPaused("j", "no space", "no-space")),
     (T + 12, ev.JobRequeued("j", "resumed on request")),
     (T + 13, ev.JobEnded("j", "stopped", "stopped on request")),
+    (T + 14, ev.ReservationMade(BOOKED, 1, CARD_0, ((T + 99, T + 199),))),
+    (T + 15, ev.ReservationMoved("v", CARD_1, 0, "its card broke")),
+    (T + 16, ev.ReservationEnded("v", "cancelled", "ada")),
+    (T + 16, ev.ReservationMade(replace(BOOKED, name="w"), 2, CARD_0, ((T + 99, T + 199),))),
+    (T + 17, ev.ReservationEnded("w", "over")),
+    (T + 17, ev.ReservationMade(replace(BOOKED, name="x", tenant="bo"), 3, CARD_0, ((T + 99, T + 199),))),
 ]
 
 PHASES = {
@@ -67,6 +77,34 @@ def written(engine: Engine) -> None:
     journal.lead()
     for heard_ms in sorted({heard_ms for heard_ms, _ in LIFE}):
         journal.append(heard_ms, [event for at_ms, event in LIFE if at_ms == heard_ms], [])
+
+
+def test_bookings_that_are_no_more_are_read_back_the_latest_first(engine: Engine) -> None:
+    written(engine)
+    with read(engine) as connection:
+        gone = reading.ended_reservations(connection, ("ada", "bo"), 9)
+        assert [(each.spec.name, each.why, each.ended_ms - T) for each in gone] == [
+            ("w", "over", 17),
+            ("v", "cancelled", 16),
+        ]
+        assert gone[1] == reading.EndedReservation(BOOKED, CARD_1, T + 16, "cancelled")
+        assert reading.ended_reservations(connection, None, 9) == gone
+        assert reading.ended_reservations(connection, None, 1) == gone[:1]
+        assert reading.ended_reservations(connection, ("bo",), 9) == []
+        assert reading.ended_reservations(connection, ("ada",), 9, "v") == gone[1:]
+        assert reading.ended_reservations(connection, ("bo",), 9, "v") == []
+
+
+def test_a_database_from_before_learns_of_reservations_from_its_journal(engine: Engine) -> None:
+    written(engine)
+    kept = projections_of(engine)
+    assert len(kept["reservations"]) == 3
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE reservations")
+        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0002'")
+    again = open_database(engine.url.render_as_string(hide_password=False).replace("+psycopg", ""))
+    assert projections_of(again) == kept
+    again.dispose()
 
 
 def test_made_anew_from_the_journal_the_rows_are_the_same(

@@ -15,6 +15,7 @@ from tests.control import laws
 from starverse.main.solve import solve
 from starverse.model import requests as rq
 from starverse.model.job import JobSpec, Shape
+from starverse.model.reservation import Reservation
 from starverse.twin import case_file, cases
 from starverse.twin.case import Case
 from starverse.twin.cases import Look, Play
@@ -95,7 +96,15 @@ def test_a_case_is_the_same_each_time_and_looking_changes_nothing() -> None:
 def test_all_that_can_be_asked_for_can_be_said_in_a_case() -> None:
     """A new request, or a new part of a job, needs a key in a case, which may be one that says "not yet"."""
     said = {rq.OpenTenant, rq.TopUp, rq.SubmitJob, rq.StopJob, rq.ResumeJob, rq.CordonNode, rq.UncordonNode}
-    said |= {rq.SetQuota, rq.SetBudget, rq.SetLicences, rq.Reserve, rq.CancelReservation, rq.SubmitArray}
+    said |= {
+        rq.SetQuota,
+        rq.RemoveQuota,
+        rq.SetBudget,
+        rq.SetLicences,
+        rq.Reserve,
+        rq.CancelReservation,
+        rq.SubmitArray,
+    }
     otherwise = {rq.SetPrice, rq.InjectFault}  # a job has its price; `kill`
     assert said | otherwise == set(rq.Request.__args__)  # type: ignore[attr-defined]
     assert set(Shape.__struct_fields__) == {
@@ -107,6 +116,10 @@ def test_all_that_can_be_asked_for_can_be_said_in_a_case() -> None:
         "job", "tenant", "cards_min", "cards_max", "kind", "price", "time_limit_ms", "retries", "priority",
         "after", "earliest_start_ms", "shape", "reservation", "array", "array_index", "array_limit",
         "roles", "stays",
+    }  # fmt: skip
+    assert set(Reservation.__struct_fields__) == {
+        "name", "tenant", "kind", "milli_cards", "from_ms", "to_ms", "shape", "repeat", "zone", "until_ms",
+        "label",
     }  # fmt: skip
 
 
@@ -194,6 +207,14 @@ def test_the_command_fails_with_the_difference(tmp_path: Path) -> None:
     assert ran.returncode == 1
     assert "✗ 1 min 00 s  j  expected: runs: on n2\n  instead: runs on n1 (1)\n" in ran.stdout
     assert "1 of 2 expectations are not met." in ran.stdout
+
+
+def test_the_command_tells_when_what_was_refused_and_why(tmp_path: Path) -> None:
+    case, written = tmp_path / "case.toml", tmp_path / "seen.json"
+    case.write_text(JOB + 'submit = "1m"\ncards = 99\n')
+    ran = starverse("solve", str(case), "--json", str(written))
+    assert re.search(r"1 min 00 s  j  was refused: Job j never fits on this cluster\.", ran.stdout)
+    assert [row[1] for row in msgspec.json.decode(written.read_bytes())["refused"]] == ["j"]
 
 
 def test_the_command_refuses_what_it_does_not_understand(tmp_path: Path) -> None:

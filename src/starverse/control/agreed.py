@@ -21,6 +21,7 @@ class Agreed:
         self.folds: dict[type, Callable[[Any], None]] = {
             ev.PriceSet: self._price_set,
             ev.QuotaSet: self._quota_set,
+            ev.QuotaRemoved: self._quota_removed,
             ev.LicencesSet: self._licences_set,
             ev.BudgetSet: self._budget_set,
             ev.ReservationMade: self._reservation_made,
@@ -48,6 +49,10 @@ class Agreed:
     def _quota_set(self, event: ev.QuotaSet) -> None:
         self._truth.quotas[event.tenant] = event
         self._scheduling.quota(event)
+
+    def _quota_removed(self, event: ev.QuotaRemoved) -> None:
+        del self._truth.quotas[event.tenant]
+        self._scheduling.no_quota(event.tenant)
 
     def _licences_set(self, event: ev.LicencesSet) -> None:
         self._truth.licences[event.name] = event.count

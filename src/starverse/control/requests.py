@@ -167,6 +167,20 @@ def _set_quota(state: State, ask: rq.SetQuota, now_ms: int, terms: LeaseTerms) -
     )
 
 
+def _remove_quota(state: State, ask: rq.RemoveQuota, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
+    places = state.view.limits.quotas.places
+    if ask.tenant not in places:
+        raise NotFound(f"There is no quota of {ask.tenant}.", "`starverse limits show` lists them.")
+    below = sorted(name for name, place in places.items() if place.parent == ask.tenant)
+    if below:
+        more = f" and {len(below) - 1} more" if below[1:] else ""
+        raise Refused(
+            f"{below[0]}{more} would hang in the air without the quota of {ask.tenant}.",
+            "Give those under it another parent first, or remove theirs.",
+        )
+    yield ev.QuotaRemoved(ask.tenant, ask.by)
+
+
 def _set_licences(state: State, ask: rq.SetLicences, now_ms: int, terms: LeaseTerms) -> Iterator[ev.Event]:
     if ask.count < 0:
         raise Refused(f"There cannot be {ask.count} of a licence.")
@@ -201,6 +215,7 @@ _ANSWERS: dict[type, Callable[[State, Any, int, LeaseTerms], Iterable[ev.Event]]
     rq.UncordonNode: _uncordon,
     rq.InjectFault: _inject,
     rq.SetQuota: _set_quota,
+    rq.RemoveQuota: _remove_quota,
     rq.SetLicences: _set_licences,
     rq.SetBudget: _set_budget,
     rq.Reserve: reserving.reserve,

@@ -12,6 +12,7 @@ from starverse.model.reservation import called, say_time
 from starverse.model.units import CARD
 from starverse.money import ledger
 from starverse.money.lease import LeaseTerms
+from starverse.scheduler import asked
 from starverse.scheduler.reservations import Offer, book, mend
 
 
@@ -22,6 +23,7 @@ def reserve(state: State, ask: rq.Reserve, now_ms: int, terms: LeaseTerms) -> It
         raise Refused(f"There is a reservation {wish.name} already.")
     if ledger.WALLET + wish.tenant not in state.accounts:
         raise NotFound(f"There is no wallet of tenant {wish.tenant}.")
+    asked.check_booking(wish, state.truth.layout.levels)
     found = book(state.view, wish, now_ms)
     if isinstance(found, Offer):
         raise Refused(

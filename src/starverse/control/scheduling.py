@@ -174,6 +174,14 @@ class Scheduling:
         view.shares.guarantee(quota.tenant, quota.guaranteed)
         view.stirred = True
 
+    def no_quota(self, tenant: str) -> None:
+        """A tenant has no quota any more, and the weight of one that never had any."""
+        view = self.view
+        view.limits.remove_quota(tenant)
+        view.shares.weigh(tenant, 1)
+        view.shares.guarantee(tenant, None)
+        view.stirred = True
+
     def licences(self, name: str, count: int) -> None:
         """There are so many of a licence."""
         self.view.limits.set_licences(name, count)

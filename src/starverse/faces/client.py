@@ -138,7 +138,9 @@ class Client:
     def put_secret(self, name: str, value: str, project: str = "") -> sc.Secret:
         """Set a secret; its value is never shown again, only given to runs that ask for it by name."""
         path = f"/v1/secrets/{_part(name)}"
-        return self._call("PUT", path, sc.Secret, params=_given(project=project), json={"value": value})
+        return self._call(
+            "PUT", path, sc.Secret, params=transport.given(project=project), json={"value": value}
+        )
 
     def delete_secret(self, name: str, project: str = "") -> None:
         """Forget a secret."""
@@ -183,7 +185,7 @@ class Client:
         limits = self.cluster()
         root = Path(directory)
         files = read_directory(root, limits.snapshot_bytes_max, limits.snapshot_files_max)
-        where = _given(project=project)
+        where = transport.given(project=project)
         by_digest = {file.digest: file for file in files}
         digests = list(by_digest)
         missing: list[str] = []
@@ -305,9 +307,11 @@ class Client:
         """Book cards in advance; as with `submit`, a broken connection books nothing twice."""
         return self._once("/v1/reservations", sc.Reservation, asdict(ask), idempotency_key)
 
-    def reservations(self, project: str = "", everyone: bool = False) -> tuple[sc.Reservation, ...]:
-        """What is booked and not over; with `everyone` (operator) that of all tenants."""
-        query = {"project": project, "everyone": "true" if everyone else ""}
+    def reservations(
+        self, project: str = "", everyone: bool = False, ended: bool = False
+    ) -> tuple[sc.Reservation, ...]:
+        """What is booked and not over, or the last that `ended`; with `everyone` (operator) all tenants'."""
+        query = {"project": project, "everyone": everyone or "", "ended": ended or ""}
         return self._get("/v1/reservations", tuple[sc.Reservation, ...], **query)
 
     def reservation(self, name: str) -> sc.Reservation:
@@ -328,6 +332,10 @@ class Client:
             name: value for name, value in asdict(quota).items() if name not in ("tenant", "used", "left")
         }
         return self._call("PUT", f"/v1/limits/quotas/{_part(quota.tenant)}", sc.Quota, json=body)
+
+    def remove_quota(self, tenant: str) -> None:
+        """Operator: let a tenant or a group have no quota any more."""
+        self._delete(f"/v1/limits/quotas/{_part(tenant)}")
 
     def set_licence(self, licence: str, count: int) -> sc.Licence:
         """Operator: there are so many of a licence for the whole cluster."""
@@ -378,18 +386,13 @@ class Client:
             return transport.read(response, answer)
 
     def _get(self, path: str, answer: type[T], **query: Any) -> T:
-        return self._call("GET", path, answer, params=_given(**query))
+        return self._call("GET", path, answer, params=transport.given(**query))
 
     def _post(self, path: str, answer: type[T], body: dict[str, Any] | None = None) -> T:
         return self._call("POST", path, answer, json=body)
 
     def _delete(self, path: str, **query: Any) -> None:
-        self._call("DELETE", path, None, params=_given(**query))
-
-
-def _given(**query: Any) -> dict[str, Any]:
-    """The query without what was left at its default."""
-    return {name: value for name, value in query.items() if value != ""}
+        self._call("DELETE", path, None, params=transport.given(**query))
 
 
 def _part(text: str) -> str:

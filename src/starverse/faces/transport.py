@@ -56,6 +56,11 @@ def connect(base_url: str, timeout_s: float, address: str = "") -> httpx2.Client
     return httpx2.Client(base_url=url, timeout=timeout_s, headers=headers, trust_env=not local)
 
 
+def given(**query: Any) -> dict[str, Any]:
+    """The query without what was left at its default."""
+    return {name: value for name, value in query.items() if value != ""}
+
+
 @contextmanager
 def problems(base_url: str) -> Iterator[None]:
     """Turn a connection that fails into Unreachable, with what to do about it."""

@@ -43,6 +43,7 @@ class Told(msgspec.Struct):
     needs: str
     bug: str
     events: list[tuple[int, ev.Event]] = []
+    refused: list[tuple[int, str, str]] = []
     running: list[Run] = []
     waiting: list[Wait] = []
     expected: list[Finding] = []
@@ -83,7 +84,7 @@ class Teller:
         if case.bug:
             line(self._say("bug", what=case.bug))
         played = play(case, self._look)
-        self.told.events = played.journal.rows
+        self.told.events, self.told.refused = played.journal.rows, played.refused
         self._tell_events(played)
         self._tell_expected()
 
@@ -124,6 +125,11 @@ class Teller:
 
     def _tell_events(self, played: Play) -> None:
         rows = [(at_ms, *words) for at_ms, event in played.journal.rows for words in self._words(event)]
+        rows += [
+            (at_ms, about, self._say("refused", text=self._own(refusal)))
+            for at_ms, about, refusal in self.told.refused
+        ]
+        rows.sort(key=lambda row: row[0])
         line()
         line(self._say("happened"))
         for at_ms, about, what in rows[:EVENTS_MAX]:

@@ -73,6 +73,13 @@ class QuotaSet(_Event, frozen=True, tag=True):
     by: str = ""
 
 
+class QuotaRemoved(_Event, frozen=True, tag=True):
+    """The tenant has no quota any more, so none limits it and none is guaranteed to it."""
+
+    tenant: str
+    by: str = ""
+
+
 class LicencesSet(_Event, frozen=True, tag=True):
     """There are so many of this licence for the whole cluster."""
 
@@ -302,7 +309,7 @@ class LeaderChanged(_Event, frozen=True, tag=True):
 
 Event = (
     TenantOpened | PriceSet | JobSubmitted | JobStopAsked | NodeCordoned | NodeUncordoned | FaultInjected
-    | QuotaSet | LicencesSet | BudgetSet
+    | QuotaSet | QuotaRemoved | LicencesSet | BudgetSet
     | ReservationMade | ReservationMoved | ReservationEnded
     | LayoutSet | NodeJoined | NodeLost | CardHealthChanged
     | RunStarted | RunResumed | CheckpointSaved | RunEnded

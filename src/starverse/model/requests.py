@@ -88,6 +88,13 @@ class SetQuota(_Request, frozen=True, tag=True):
     by: str = ""
 
 
+class RemoveQuota(_Request, frozen=True, tag=True):
+    """Let a tenant, or a group with nobody under it, have no quota any more."""
+
+    tenant: str
+    by: str = ""
+
+
 class SetLicences(_Request, frozen=True, tag=True):
     """There are so many of this licence for the whole cluster."""
 
@@ -128,5 +135,5 @@ class InjectFault(_Request, frozen=True, tag=True):
 Request = (
     OpenTenant | TopUp | SetPrice | SubmitJob | SubmitArray | StopJob | ResumeJob
     | CordonNode | UncordonNode | InjectFault
-    | SetQuota | SetLicences | SetBudget | Reserve | CancelReservation
+    | SetQuota | RemoveQuota | SetLicences | SetBudget | Reserve | CancelReservation
 )  # fmt: skip

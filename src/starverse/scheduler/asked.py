@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from starverse.model.errors import BadInput
 from starverse.model.job import JobSpec, Shape
+from starverse.model.reservation import Reservation
 from starverse.model.units import CARD, CARDS_MAX, TIME_LIMIT_MAX_MS, format_cards
 from starverse.scheduler.line import request_of
 from starverse.scheduler.space import Space
@@ -77,6 +78,26 @@ def _check_roles(spec: JobSpec) -> None:
     cards = sum(role.cards for role in spec.roles)
     if not spec.cards_min == spec.cards_max == cards * CARD:
         raise BadInput(f"The roles of job {spec.job} have {cards} cards.", "Ask for just as many.")
+
+
+def check_booking(ask: Reservation, levels: Sequence[str]) -> None:
+    """Raises BadInput for a booking whose cards cannot lie so, or that asks for more than cards:
+    what they need beside them is asked for by the jobs inside."""
+    shape = ask.shape
+    beside = {
+        "cpu": shape.milli_cpu,
+        "memory_mb": shape.memory_mb,
+        "resources": shape.needs,
+        "licences": shape.licences,
+        "apart": shape.apart,
+        "apart_level": shape.apart_level != PLAIN.apart_level,
+    }
+    for part, is_asked in beside.items():
+        if is_asked:
+            raise BadInput(f"A booking is of cards, not of `{part}`.", "Ask for that with the jobs inside.")
+    check_shape(
+        JobSpec("inside", ask.tenant, ask.milli_cards, ask.milli_cards, ask.kind, shape=shape), levels
+    )
 
 
 def check_shape(spec: JobSpec, levels: Sequence[str]) -> None:

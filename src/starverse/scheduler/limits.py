@@ -71,6 +71,11 @@ class Limits:
         self.loosened += 1
         self.quotas.set(tenant, quota, [(run.tenant, run.milli_cards) for run in self.runs.values()])
 
+    def remove_quota(self, tenant: str) -> None:
+        """Nothing limits a tenant any more but what limits all."""
+        self.loosened += 1
+        self.quotas.remove(tenant, [(run.tenant, run.milli_cards) for run in self.runs.values()])
+
     def set_licences(self, name: str, count: int) -> None:
         """There are so many of a licence."""
         self.loosened += 1

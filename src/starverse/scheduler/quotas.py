@@ -40,6 +40,15 @@ class Quotas:
     def set(self, tenant: str, quota: Quota, used: Iterable[tuple[str, int]]) -> None:
         """Give a tenant this quota, or another one than before; `used` is what each tenant uses now."""
         self.places[tenant] = quota
+        self._count(used)
+
+    def remove(self, tenant: str, used: Iterable[tuple[str, int]]) -> None:
+        """Take a tenant with nobody under it out of the tree; `used` is what each tenant uses now."""
+        assert all(place.parent != tenant for place in self.places.values()), f"others lie under {tenant}"
+        del self.places[tenant]
+        self._count(used)
+
+    def _count(self, used: Iterable[tuple[str, int]]) -> None:
         for place in self.places.values():
             place.pool, place.used = place.nominal, 0
         for name in self._upwards():

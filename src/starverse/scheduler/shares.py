@@ -70,10 +70,12 @@ class Shares:
         self.weight[number] = weight
         self._count(number)
 
-    def guarantee(self, tenant: str, milli_cards: int) -> None:
-        """A tenant has a quota, of so much."""
+    def guarantee(self, tenant: str, milli_cards: int | None) -> None:
+        """A tenant has a quota, of so much; None: it has none."""
         number = self.of(tenant)
-        self.guaranteed[number] = milli_cards
+        self.guaranteed.pop(number, None)
+        if milli_cards is not None:
+            self.guaranteed[number] = milli_cards
         self._count(number)
 
     def add(self, number: int, milli_cards: int) -> None:

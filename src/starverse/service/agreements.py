@@ -41,8 +41,11 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A booking that is not over: `windows` are its next times, of `windows_left` in all; `open` while one of
-    them goes on. It lies on `nodes`; `missing` of its cards are out of order, with none to replace them."""
+    """A booking: `windows` are its next times, of `windows_left` in all; `open` while one of them goes on. It
+    lies on `nodes`; `missing` of its cards are out of order, with none to replace them.
+
+    One that has `ended_ms` is over, all its times gone, or was cancelled; its nodes are those it had last.
+    """
 
     reservation: str
     label: str
@@ -60,6 +63,8 @@ class Reservation:
     open: bool
     nodes: tuple[str, ...]
     missing: int
+    state: Literal["booked", "open", "ended", "cancelled"] = "booked"
+    ended_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,6 +57,18 @@ def set_quota(platform: Platform, actor: Actor, quota: Quota) -> Quota:
     return platform.ask(lambda state: _quota(state, name))
 
 
+def remove_quota(platform: Platform, actor: Actor, tenant: str) -> None:
+    """Let a tenant, or a group with nobody under it, have no quota any more."""
+    must_operate(actor)
+
+    def look(state: State) -> None:
+        if tenant not in state.truth.quotas:
+            raise NotFound(f"There is no quota of {shown(tenant)}.", nearest(tenant, state.truth.quotas))
+
+    platform.ask(look)
+    _tell(platform, rq.RemoveQuota(tenant, actor.user))
+
+
 def set_licence(platform: Platform, actor: Actor, licence: str, count: int) -> Licence:
     """There are so many of a licence for the whole cluster."""
     must_operate(actor)

@@ -1,7 +1,9 @@
 """Booking cards in advance: what could be had, booking, what is booked, and giving it back."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from hashlib import sha256
+from typing import Literal
 from zoneinfo import available_timezones
 
 import msgspec
@@ -9,30 +11,29 @@ import msgspec
 from starverse.control.state import State
 from starverse.control.truth import Truth
 from starverse.model import reservation as booking
+from starverse.model.allocation import Share
 from starverse.model.errors import BadInput, NotFound, Refused, StarverseError
-from starverse.model.job import JobSpec
 from starverse.model.names import nearest, shown
 from starverse.model.requests import CancelReservation, Reserve
 from starverse.model.units import CARD, CARDS_MAX, format_yuan
 from starverse.money.ledger import HELD, WALLET
 from starverse.money.meter import cost
 from starverse.money.prices import price_at
-from starverse.scheduler.asked import check_shape
+from starverse.scheduler.asked import check_booking
 from starverse.scheduler.reservations import Booked, book
 from starverse.service import asking, reserved, shaping
 from starverse.service.access import Actor, must_be, must_operate, project_of
 from starverse.service.agreements import Offer, Reservation, ReservationAsk, Window
 from starverse.service.loop import heard, tell
 from starverse.service.platform import Platform
-from starverse.service.shapes import ShapeAsk
 from starverse.store import idempotency
+from starverse.store.database import reading
+from starverse.store.reading import EndedReservation, ended_reservations
 
 WINDOWS_SHOWN = 20
+ENDED_SHOWN = 100
 PER_TENANT_MAX = 100
 """So many bookings a tenant may have that are not over."""
-
-BESIDE = ("cpu", "memory_mb", "resources", "licences", "apart", "apart_level")
-"""What is asked for by the jobs inside a booking, not by the booking."""
 
 
 def preview(platform: Platform, actor: Actor, ask: ReservationAsk) -> Offer:
@@ -88,7 +89,7 @@ def reserve(platform: Platform, actor: Actor, ask: ReservationAsk, key: str) -> 
     if not heard(platform, number):
         raise Refused(f"Reservation {name} is noted, but the scheduler is busy.", "Look for it in a moment.")
     try:
-        return show(platform, actor, name)
+        return _alive(platform, actor, name)
     except NotFound:
         raise Refused(
             f"Reservation {name} was made under this key, and is over.", "Take a new key."
@@ -96,14 +97,18 @@ def reserve(platform: Platform, actor: Actor, ask: ReservationAsk, key: str) -> 
 
 
 def list_reservations(
-    platform: Platform, actor: Actor, project: str, everyone: bool
+    platform: Platform, actor: Actor, project: str, everyone: bool, ended: bool = False
 ) -> tuple[Reservation, ...]:
     """What is booked by the tenant of a project, of all one's projects, or (operator) by everyone; that which
-    begins next first."""
+    begins next first. With `ended` those that are no more instead, the last ENDED_SHOWN, the latest first."""
     if everyone:
         must_operate(actor)
     mine = [project_of(actor, project, "viewer")] if project else actor.projects
     tenants = {membership.tenant for membership in mine}
+    if ended:
+        with reading(platform.database) as connection:
+            gone = ended_reservations(connection, None if everyone else tenants, ENDED_SHOWN)
+        return tuple(map(_ended_answer, gone))
     now_ms = platform.now_ms()
     found = platform.ask(
         lambda state: [
@@ -116,14 +121,29 @@ def list_reservations(
 
 
 def show(platform: Platform, actor: Actor, name: str) -> Reservation:
-    """A booking by its id or what it is called. Raises NotFound for others' as for one that never was."""
+    """A booking by its id or what it is called, one that is no more by its id.
+
+    Raises NotFound for others' as for one that never was.
+    """
+    try:
+        return _alive(platform, actor, name)
+    except NotFound:
+        tenants = None if actor.operator else {membership.tenant for membership in actor.projects}
+        with reading(platform.database) as connection:
+            gone = ended_reservations(connection, tenants, 1, name)
+        if not name or not gone:
+            raise
+        return _ended_answer(gone[0])
+
+
+def _alive(platform: Platform, actor: Actor, name: str) -> Reservation:
     now_ms = platform.now_ms()
     return platform.ask(lambda state: _answer(state, _find(state, actor, name), now_ms))
 
 
 def cancel(platform: Platform, actor: Actor, name: str) -> None:
     """Give the cards back; jobs inside are asked to leave."""
-    found = show(platform, actor, name)
+    found = _alive(platform, actor, name)
     if not actor.operator:
         roles = [membership for membership in actor.projects if membership.tenant == found.tenant]
         if all(membership.role == "viewer" for membership in roles):
@@ -147,15 +167,11 @@ def _wish(state: State, ask: ReservationAsk, name: str, tenant: str, now_ms: int
         raise BadInput(f"There is no time zone {shown(ask.zone)}.", remedy)
     if ask.repeat and ask.until_ms <= ask.from_ms:
         raise BadInput("A booking that recurs needs an end.", "Say with `until_ms` when it begins no more.")
-    plain = ShapeAsk()
-    for part in BESIDE:
-        if getattr(ask.shape, part) != getattr(plain, part):
-            raise BadInput(f"A booking is of cards, not of `{part}`.", "Ask for that with the jobs inside.")
     shape = shaping.shape_of(ask.shape, now.levels, now.kinds[kind].resources, now.licences)
-    milli_cards = ask.cards * CARD
-    check_shape(JobSpec("inside", tenant, milli_cards, milli_cards, kind, shape=shape), now.levels)
     times = ask.from_ms, ask.to_ms, shape, ask.repeat, ask.zone, ask.until_ms
-    return booking.Reservation(name, tenant, kind, milli_cards, *times, ask.label.strip())
+    wish = booking.Reservation(name, tenant, kind, ask.cards * CARD, *times, ask.label.strip())
+    check_booking(wish, now.levels)
+    return wish
 
 
 def _checked(state: State, ask: ReservationAsk, name: str, tenant: str, now_ms: int) -> booking.Reservation:
@@ -200,23 +216,40 @@ def _find(state: State, actor: Actor, name: str) -> str:
 def _answer(state: State, name: str, now_ms: int) -> Reservation:
     truth: Truth = state.truth
     made = truth.reservations[name]
-    wish = made.reservation
     left = [window for window in made.windows if window[1] > now_ms]
-    return Reservation(
-        reservation=name,
-        label=wish.label,
-        tenant=wish.tenant,
-        kind=wish.kind,
-        cards=wish.milli_cards // CARD,
-        from_ms=wish.from_ms,
-        to_ms=wish.to_ms,
-        repeat=wish.repeat,
-        zone=wish.zone,
-        until_ms=wish.until_ms,
-        shape=shaping.shape_answer(wish.shape),
+    is_open = bool(left) and left[0][0] <= now_ms
+    return replace(
+        _plain(made.reservation, made.shares),
         windows=tuple(Window(*window) for window in left[:WINDOWS_SHOWN]),
         windows_left=len(left),
-        open=bool(left) and left[0][0] <= now_ms,
-        nodes=tuple(share.node for share in made.shares),
+        open=is_open,
         missing=-(-truth.missing.get(name, 0) // CARD),
+        state="open" if is_open else "booked",
+    )
+
+
+def _ended_answer(gone: EndedReservation) -> Reservation:
+    state: Literal["ended", "cancelled"] = "cancelled" if gone.why == "cancelled" else "ended"
+    return replace(_plain(gone.spec, gone.shares), state=state, ended_ms=gone.ended_ms)
+
+
+def _plain(made: booking.Reservation, shares: Iterable[Share]) -> Reservation:
+    """What is true of a booking whatever time it is."""
+    return Reservation(
+        reservation=made.name,
+        label=made.label,
+        tenant=made.tenant,
+        kind=made.kind,
+        cards=made.milli_cards // CARD,
+        from_ms=made.from_ms,
+        to_ms=made.to_ms,
+        repeat=made.repeat,
+        zone=made.zone,
+        until_ms=made.until_ms,
+        shape=shaping.shape_answer(made.shape),
+        windows=(),
+        windows_left=0,
+        open=False,
+        nodes=tuple(share.node for share in shares),
+        missing=0,
     )

@@ -1,4 +1,4 @@
-"""What lists and pages read, kept in step with the journal: jobs, their runs, and prices."""
+"""What lists and pages read, kept in step with the journal: jobs, their runs, reservations, and prices."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +31,14 @@ _ADD_JOB = (
 _ADD_RUN = (
     "INSERT INTO runs (run, job, attempt, shares, cards, placed_ms, how, code, rank, text, fault, injected)"
     " VALUES (?, ?, ?, ?, ?, ?, '', 0, -1, '', ?, ?)"
+)
+_ADD_RESERVATION = (
+    "INSERT INTO reservations (reservation, number, tenant, made_ms, spec, shares, why)"
+    " VALUES (?, ?, ?, ?, ?, ?, '')"
+)
+_CHANGE_RESERVATION = (
+    "UPDATE reservations SET shares = COALESCE(?, shares), ended_ms = COALESCE(?, ended_ms),"
+    " why = COALESCE(?, why) WHERE reservation = ?"
 )
 _CHANGE_RUN = (
     # nobody pays for time before the hold was taken: see State
@@ -86,6 +94,14 @@ class _Run(Struct, gc=False):
     fault: bool | None = None
 
 
+class _Reservation(Struct, gc=False):
+    """What becomes of a row of `reservations`, in the order of _CHANGE_RESERVATION; None leaves as it is."""
+
+    shares: str | None = None
+    ended_ms: int | None = None
+    why: str | None = None
+
+
 class Projection:
     """The changes that a batch of events makes to the projections: gathered first, so that each row is
     touched once a batch, then written."""
@@ -101,6 +117,8 @@ class Projection:
         self._jobs: dict[str, _Job] = {}
         self._runs: dict[str, _Run] = {}
         self._if_injected: list[tuple[str]] = []
+        self._new_reservations: list[tuple[Any, ...]] = []
+        self._reservations: dict[str, _Reservation] = {}
 
     def add(self, seq: int, heard_ms: int, event: Any) -> None:
         """Take up one event."""
@@ -113,6 +131,7 @@ class Projection:
         prices = [(*key, price) for key, price in self._prices.items()]
         runs = [(*_values(change), run) for run, change in self._runs.items()]
         jobs = [(*_values(change), job) for job, change in self._jobs.items()]
+        reservations = [(*_values(change), name) for name, change in self._reservations.items()]
         for statement, rows in (
             (_ADD_PRICE, prices),
             (_ADD_JOB, self._new_jobs),
@@ -120,6 +139,8 @@ class Projection:
             (_CHANGE_RUN, runs),
             (_BLAME_INJECTED, self._if_injected),
             (_CHANGE_JOB, jobs),
+            (_ADD_RESERVATION, self._new_reservations),
+            (_CHANGE_RESERVATION, reservations),
         ):
             if rows:
                 connection.exec_driver_sql(driver_sql(connection, statement), rows)
@@ -226,6 +247,19 @@ class Projection:
             elif end.how in ("lost", "unstarted"):
                 self._run(end.run).fault = True
 
+    def reservation_made(self, event: ev.ReservationMade, seq: int, heard_ms: int) -> None:
+        made = event.reservation
+        written = (msgspec.json.encode(each).decode() for each in (made, event.shares))
+        self._new_reservations.append((made.name, seq, made.tenant, heard_ms, *written))
+
+    def reservation_moved(self, event: ev.ReservationMoved, seq: int, heard_ms: int) -> None:
+        change = self._reservations.setdefault(event.reservation, _Reservation())
+        change.shares = msgspec.json.encode(event.shares).decode()
+
+    def reservation_ended(self, event: ev.ReservationEnded, seq: int, heard_ms: int) -> None:
+        change = self._reservations.setdefault(event.reservation, _Reservation())
+        change.ended_ms, change.why = heard_ms, event.why
+
     def posted(self, event: ev.Posted, seq: int, heard_ms: int) -> None:
         if not event.job:
             return
@@ -252,5 +286,8 @@ _FOLDS: dict[type, Callable[[Projection, Any, int, int], None]] = {
     ev.JobRequeued: Projection.job_requeued,
     ev.JobPaused: Projection.job_paused,
     ev.JobEnded: Projection.job_ended,
+    ev.ReservationMade: Projection.reservation_made,
+    ev.ReservationMoved: Projection.reservation_moved,
+    ev.ReservationEnded: Projection.reservation_ended,
     ev.Posted: Projection.posted,
 }

@@ -1,7 +1,7 @@
-"""What lists and pages read: jobs, their runs, money and prices; a page at a time, the newest first."""
+"""What lists and pages read: jobs, runs, reservations, money, prices; a page at a time, the newest first."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -10,8 +10,9 @@ from sqlalchemy import Connection, bindparam, case, func, select
 from starverse.model.allocation import Share
 from starverse.model.errors import BadInput
 from starverse.model.job import JobSpec
+from starverse.model.reservation import Reservation
 from starverse.money.ledger import HELD, WALLET
-from starverse.store.schema import balances, jobs, ledger, prices, runs
+from starverse.store.schema import balances, jobs, ledger, prices, reservations, runs
 
 LIMIT_MAX = 500
 
@@ -77,6 +78,15 @@ class RunRow(NamedTuple):
     text: str
     fault: bool
     injected: bool
+
+
+class EndedReservation(NamedTuple):
+    """A booking that is no more, see `schema.reservations`; `shares` are the cards it had last."""
+
+    spec: Reservation
+    shares: tuple[Share, ...]
+    ended_ms: int
+    why: str
 
 
 class Statement(NamedTuple):
@@ -160,6 +170,33 @@ def _job(row: Any) -> JobRow:
 
 def _run(row: Any) -> RunRow:
     return RunRow(*row)._replace(shares=msgspec.json.decode(row.shares, type=tuple[Share, ...]))
+
+
+# -- reservations -----------------------------------------------------------------------------------------
+
+
+def ended_reservations(
+    connection: Connection, tenants: Collection[str] | None, limit: int, name: str = ""
+) -> list[EndedReservation]:
+    """Bookings of these tenants, or of all (None), that are no more, the last that ended first; with `name`
+    only that one."""
+    columns = reservations.c
+    wanted = select(columns.spec, columns.shares, columns.ended_ms, columns.why)
+    wanted = wanted.where(columns.ended_ms.is_not(None))
+    if tenants is not None:
+        wanted = wanted.where(columns.tenant.in_(tenants))
+    if name:
+        wanted = wanted.where(columns.reservation == name)
+    newest = wanted.order_by(columns.ended_ms.desc(), columns.number.desc()).limit(_limit(limit))
+    return [
+        EndedReservation(
+            msgspec.json.decode(row.spec, type=Reservation),
+            msgspec.json.decode(row.shares, type=tuple[Share, ...]),
+            row.ended_ms,
+            row.why,
+        )
+        for row in connection.execute(newest)
+    ]
 
 
 # -- money ------------------------------------------------------------------------------------------------

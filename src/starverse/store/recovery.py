@@ -206,7 +206,7 @@ def rebuild(engine: Engine, old: Old = OLD) -> int:
     projection = Projection()
     count = 0
     with engine.begin() as connection:
-        for table in (schema.jobs, schema.runs, schema.prices):
+        for table in (schema.jobs, schema.runs, schema.prices, schema.reservations):
             connection.execute(delete(table))
         for row in rows(connection, old=old):
             projection.add(row.seq, row.heard_ms, row.event)

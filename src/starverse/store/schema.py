@@ -176,6 +176,20 @@ runs = Table(
     Column("injected", Boolean, nullable=False),
 )
 
+reservations = Table(
+    "reservations",
+    tables,
+    Column("reservation", Text, primary_key=True),
+    Column("number", BigInteger, nullable=False),  # journal seq of its making
+    Column("tenant", Text, nullable=False),
+    Column("made_ms", BigInteger, nullable=False),
+    Column("spec", Text, nullable=False),  # Reservation as msgspec JSON
+    Column("shares", Text, nullable=False),  # the cards it has, or had last
+    Column("ended_ms", BigInteger),
+    Column("why", Text, nullable=False),  # how it ended: over, cancelled; "" until then
+    Index("reservations_ended", "tenant", "ended_ms", **_only("ended_ms IS NOT NULL")),
+)
+
 tenants = Table(
     "tenants",
     tables,

@@ -73,6 +73,7 @@ def read_reservations(
             repeat,
             row.name("zone", "UTC"),
             row.moment_ms("until", start_ms, 0),
+            row.text("label"),
         )
         asks.append((row.moment_ms("booked", start_ms, start_ms), rq.Reserve(made)))
         if row.has("cancel"):

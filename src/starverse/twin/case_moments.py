@@ -89,6 +89,10 @@ def _moment(row: Table, joined: tuple[ev.NodeJoined, ...], reader: Reader) -> Mo
     requests += [rq.StopJob(job) for job in stopped]
     requests += [rq.ResumeJob(job) for job in jobs("resume")]
     requests += [rq.TopUp(tenant, amount) for tenant, amount in money.items()]
+    requests += [
+        rq.RemoveQuota(each)
+        for each in names_in(row.texts("no_quota"), row.of("no_quota"), reader.tenants, "tenant")
+    ]
     requests += read_limits(row)
     killed, restart = jobs("kill"), row.flag("restart")
     expect = read_expect(row.table("expect"), reader)

@@ -68,8 +68,11 @@ class Play:
         self.ended: dict[str, ev.JobEnded] = {}
         self.promises: dict[str, list[int]] = {}
         self.card_ms: dict[str, int] = {}
+        self.refused: list[tuple[int, str, str]] = []
+        """When something was refused, what it was asked about, and the refusal."""
         self._watch = watch
         self._read = 0
+        self._answered = 0
         self._turns = 0
         self._asked: list[rq.Request] = []
         self._done_ms: dict[str, int] = {}
@@ -163,6 +166,11 @@ class Play:
         for heard_ms, event in rows[self._read :]:
             self._note(heard_ms, event)
         self._read = len(rows)
+        answers = self.journal.taken
+        for taken in answers[self._answered :]:
+            if taken.refusal:
+                self.refused.append((self.now_ms, subject(self._asked[taken.id - 1]), taken.refusal))
+        self._answered = len(answers)
 
     def _note(self, heard_ms: int, event: ev.Event) -> None:
         match event:
@@ -181,11 +189,7 @@ class Play:
 
     def refusals(self) -> dict[str, str]:
         """What was refused of what was asked for each job, or node, or tenant."""
-        found = {}
-        for taken in self.journal.taken:
-            if taken.refusal:
-                found[subject(self._asked[taken.id - 1])] = taken.refusal
-        return found
+        return {about: refusal for _, about, refusal in self.refused}
 
     def where(self, job: str) -> dict[str, int]:
         """The cards that a job has now, by node: bit sets."""

@@ -30,6 +30,7 @@ OPERATORS_ONLY = {
     "POST /v1/prices",
     "GET /v1/limits",
     "PUT /v1/limits/quotas/{tenant}",
+    "DELETE /v1/limits/quotas/{tenant}",
     "PUT /v1/limits/licences/{licence}",
     "PUT /v1/limits/budgets/{feed}",
 }

@@ -29,6 +29,15 @@ def test_cards_are_booked_listed_used_and_given_back(ada: Shell, operator: Shell
     assert "nodes        here" in shown
     assert ada("reservation", "cancel", "night").stdout == f"{name} is cancelled.\n"
     assert "There is no reservation 'night'." in ada("reservation", "show", "night", code=4).output
+    assert "Nothing is booked." in ada("reservations").stdout
+    assert "None has ended." in operator("reservations", "--ended").stdout
+    for shell, words in ((ada, ["--ended"]), (operator, ["--ended", "--all"])):
+        (row,) = shell("reservations", *words).stdout.splitlines()[1:]
+        assert row.startswith(name)
+        assert "cancelled 20" in row
+    shown = ada("reservation", "show", name).stdout
+    assert shown.startswith("night  cancelled 20")
+    assert "was booked   20" in shown
 
 
 def test_a_booking_recurs_by_the_clocks_of_a_zone(ada: Shell) -> None:
@@ -59,10 +68,19 @@ def test_the_operator_sets_limits_and_nobody_else(ada: Shell, operator: Shell) -
     for words in (
         ["show"],
         ["quota", tenant, "--weight", "9"],
+        ["quota", tenant, "--remove"],
         ["licence", "x", "1"],
         ["budget", "r", "any"],
     ):
         assert "That is for operators." in ada("limits", *words, code=3).output
+    assert (
+        "removed or set, not both"
+        in operator("limits", "quota", tenant, "--remove", "--weight", "2", code=2).output
+    )
+    assert "would hang in the air" in operator("limits", "quota", "lab", "--remove", code=5).output
+    assert operator("limits", "quota", tenant, "--remove").stdout == f"{tenant} has no quota any more.\n"
+    assert operator.json("limits", "quota", "lab", "--remove") == {"tenant": "lab", "removed": True}
+    assert "No quotas" in operator("limits", "show").stdout
     assert "is no bound" in operator("limits", "budget", "row-1", "much", code=2).output
 
 

@@ -165,11 +165,14 @@ def build(world: World) -> Starlette:  # noqa: PLR0915 - a table of routes
             case "GET", "cluster":
                 return answer(world.cluster())
             case "GET", "reservations":
-                return answer(list(world.reservations.values()))
+                return answer(world.gone if query.get("ended") else list(world.reservations.values()))
             case "POST", "reservations":
                 return answer(world.reserve(body), 201)
             case "DELETE", "reservations", which:
-                del world.reservations[which]
+                gone = world.reservations.pop(which)
+                world.gone.append(
+                    replace(gone, state="cancelled", ended_ms=now_ms(), windows=(), windows_left=0)
+                )
                 return Response(status_code=204)
             case "GET", "limits":
                 return answer(world.limits)

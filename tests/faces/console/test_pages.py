@@ -136,6 +136,7 @@ def test_cards_are_booked_on_their_page_and_given_back(page: Page, console: Cons
     enter(page, console)
     page.goto(f"{console.url}/reservations")
     expect(page.get_by_text("Nothing is booked")).to_be_visible()
+    expect(page.get_by_text("What was booked")).to_have_count(0)
     page.get_by_label("Name").fill("night")
     page.get_by_label("From").fill("soon")
     page.get_by_role("button", name="Book", exact=True).click()
@@ -149,6 +150,9 @@ def test_cards_are_booked_on_their_page_and_given_back(page: Page, console: Cons
     page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
     expect(page.get_by_text("Nothing is booked")).to_be_visible()
     assert not world.reservations
+    expect(page.get_by_role("heading", name="What was booked")).to_be_visible()
+    expect(page.locator(".sv-line")).to_contain_text("night")
+    expect(page.locator(".sv-line")).to_contain_text("cancelled")
 
 
 def test_the_operator_reads_the_limits(page: Page, console: Console, world: World) -> None:

@@ -27,6 +27,7 @@ class World:
         self.nodes = {"this-machine": sc.Node("this-machine", "cpu", 2, 0, (), False, False)}
         self.price = 400_000
         self.reservations: dict[str, sc.Reservation] = {}
+        self.gone: list[sc.Reservation] = []
         self.limits = sc.Limits()
         self.jobs: dict[str, sc.Job] = {}
         self.runs: dict[str, list[sc.Run]] = {}

@@ -36,14 +36,16 @@ def list_reservations(
         str, Query(max_length=128, description="Of this project's tenant; all one may see if empty.")
     ] = "",
     everyone: Annotated[bool, Query(description="Operator: those of all tenants.")] = False,
+    ended: Annotated[bool, Query(description="Those that are over or were cancelled instead.")] = False,
 ) -> tuple[Reservation, ...]:
-    """What is booked and not over, that which begins next first."""
-    return reservations.list_reservations(at, caller, project, everyone)
+    """What is booked and not over, that which begins next first; or the last 100 that ended, the latest
+    first."""
+    return reservations.list_reservations(at, caller, project, everyone, ended)
 
 
 @router.get("/reservations/{reservation}", tags=["reservations"])
 def show_reservation(at: At, caller: Caller, reservation: ReservationName) -> Reservation:
-    """One booking with its next times."""
+    """One booking with its next times; one that is no more by its id."""
     return reservations.show(at, caller, reservation)
 
 
@@ -63,6 +65,12 @@ def show_limits(at: At, caller: Caller) -> Limits:
 def set_quota(at: At, caller: Caller, tenant: Named, body: QuotaBody) -> Quota:
     """Operator: what a tenant or a group of them is guaranteed, may borrow and lends."""
     return limits.set_quota(at, caller, Quota(tenant, **body.model_dump()))
+
+
+@router.delete("/limits/quotas/{tenant}", status_code=204, tags=["limits"])
+def remove_quota(at: At, caller: Caller, tenant: Named) -> None:
+    """Operator: let a tenant or a group have no quota any more; refused while others lie under it."""
+    limits.remove_quota(at, caller, tenant)
 
 
 @router.put("/limits/licences/{licence}", tags=["limits"])

@@ -65,11 +65,22 @@ def quota(
     parent: Annotated[
         str | None, typer.Option(metavar="GROUP", help="Under whom it lies; '' is none.")
     ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Let it have no quota any more.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Give a tenant, or a group of them, a quota; what is left out stays as it is."""
     from starverse.faces.schemas import Quota
 
+    if remove:
+        if any(value is not None for value in (guaranteed, borrow_max, lend_max, weight, parent)):
+            raise BadInput("A quota is removed or set, not both.", "Leave the other options out.")
+        with session.signed_in(ctx) as client:
+            client.remove_quota(tenant)
+        if as_json:
+            document({"tenant": tenant, "removed": True})
+        else:
+            line(f"{tenant} has no quota any more.")
+        return
     with session.signed_in(ctx) as client:
         known = {each.tenant: each for each in client.limits().quotas}
         wanted = known.get(tenant) or Quota(tenant, "", 1, 0, None, None)

@@ -100,12 +100,13 @@ def reserve(
 def reservations(
     ctx: typer.Context,
     everyone: Annotated[bool, typer.Option("--all", help="Those of all tenants, for operators.")] = False,
+    ended: Annotated[bool, typer.Option("--ended", help="Those that are over or were cancelled.")] = False,
     project: Project = "",
     as_json: AsJson = False,
 ) -> None:
-    """What is booked, that which begins next first."""
+    """What is booked, that which begins next first; or what was, that which ended last first."""
     with session.signed_in(ctx) as client:
-        found = client.reservations(project, everyone)
+        found = client.reservations(project, everyone, ended)
     if as_json:
         document(found)
         return
@@ -115,8 +116,11 @@ def reservations(
         *([Column("TENANT")] if everyone else []),
         Column("CARDS", right=True),
         Column("KIND", spare=True),
-        Column("NEXT", loose=True),
-        Column("LEFT", right=True),
+        *(
+            [Column("FROM", loose=True), Column("TO", loose=True), Column("STATE", loose=True)]
+            if ended
+            else [Column("NEXT", loose=True), Column("LEFT", right=True)]
+        ),
     ]
     rows = [
         (
@@ -125,12 +129,25 @@ def reservations(
             *((each.tenant,) if everyone else ()),
             str(each.cards),
             each.kind,
-            "open" if each.open else clock(each.windows[0].from_ms) if each.windows else "over",
-            str(each.windows_left),
+            *(_gone(each) if ended else _next(each)),
         )
         for each in found
     ]
-    table(columns, rows, "Nothing is booked.")
+    table(columns, rows, "None has ended." if ended else "Nothing is booked.")
+
+
+def _next(each: "Reservation") -> tuple[str, ...]:
+    begins = clock(each.windows[0].from_ms) if each.windows else "over"
+    return "open" if each.open else begins, str(each.windows_left)
+
+
+def _gone(each: "Reservation") -> tuple[str, ...]:
+    return clock(each.from_ms), clock(max(each.to_ms, each.until_ms)), _state(each)
+
+
+def _state(each: "Reservation") -> str:
+    """How it stands, and since when it is no more."""
+    return each.state if each.ended_ms is None else f"{each.state} {clock(each.ended_ms)}"
 
 
 def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
@@ -140,8 +157,8 @@ def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
     if as_json:
         document(found)
         return
-    now = now_ms()
-    line(f"{one_line(found.label) or found.reservation}  {'open' if found.open else 'booked'}")
+    now, is_gone = now_ms(), found.ended_ms is not None
+    line(f"{one_line(found.label) or found.reservation}  {_state(found)}")
     missing = f", {found.missing} of them out of order" if found.missing else ""
     facts(
         [
@@ -151,8 +168,11 @@ def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
             ("lie", shapes.lies(found.shape)),
             ("nodes", ", ".join(found.nodes)),
             ("recurs", f"{found.repeat}, by the clocks of {found.zone}" if found.repeat else ""),
+            ("was booked", f"{clock(found.from_ms)} to {clock(found.to_ms)}" if is_gone else ""),
         ]
     )
+    if is_gone:
+        return
     line()
     shown_first = found.windows[:WINDOWS_SHOWN]
     rows = [(clock(each.from_ms), clock(each.to_ms), ago(each.from_ms, now)) for each in shown_first]

@@ -1,4 +1,4 @@
-"""Reservations: what is booked and when it comes next, a form to book more, and giving it back."""
+"""Reservations: what is booked and when it comes next, what was, a form to book more, and giving it back."""
 
 import asyncio
 import secrets
@@ -87,6 +87,7 @@ class _Bookings:
         page_title(say("bookings.title"), say("bookings.under"))
         with panel(say("bookings.list")):
             self._list = ui.element("div").classes("sv-wide")
+        self._past = ui.element("div")
         with panel(say("bookings.new")):
             with ui.element("div").classes("sv-form-grid"):
                 self._text("cards", say("bookings.cards"))
@@ -105,9 +106,12 @@ class _Bookings:
     async def refresh(self) -> None:
         """Read what is booked anew."""
         api, ask = self._frame.api, self._frame.ask
-        booked, wallet = await asyncio.gather(ask(api.reservations), ask(api.wallet))
+        booked, ended, wallet = await asyncio.gather(
+            ask(api.reservations), ask(api.reservations, ended=True), ask(api.wallet)
+        )
         self._frame.head.purse(wallet)
         self._show(booked)
+        self._show_ended(ended)
 
     async def hear(self, events: Sequence[sc.StreamEvent]) -> None:
         """Money moved: so may have a booking."""
@@ -125,6 +129,14 @@ class _Bookings:
                 with ui.element("div").classes("sv-line"):
                     shown(told(self._frame.voice, each), "sv-grow")
                     button(say("bookings.cancel"), partial(self._cancel, each), "grave-line", "dense")
+
+    def _show_ended(self, ended: Sequence[sc.Reservation]) -> None:
+        self._past.clear()
+        if ended:
+            with self._past, panel(self._frame.say("bookings.past")), ui.element("div").classes("sv-wide"):
+                for each in ended:
+                    with ui.element("div").classes("sv-line"):
+                        shown(told(self._frame.voice, each), "sv-grow")
 
     def _text(self, name: str, label: str, hint: str = "") -> None:
         field = ui.input(label, value=getattr(self._form, name)).classes("sv-field")
@@ -166,7 +178,7 @@ class _Bookings:
 
 
 def told(voice: Voice, each: sc.Reservation) -> Markup:
-    """A booking with its next times, a line each."""
+    """A booking with its next times, a line each; or what it was, and how it came to its end."""
     say = voice.say
     head = [tag("b", each.label or each.reservation), " ", tag("span", each.reservation, cls="sv-id sv-dim")]
     facts = [f"{voice.number(each.cards)} × {each.kind}", *lies(voice, each.shape)]
@@ -180,6 +192,14 @@ def told(voice: Voice, each: sc.Reservation) -> Markup:
         )
         for n, window in enumerate(each.windows[:TIMES_SHOWN])
     ]
+    if each.ended_ms is not None:
+        ended = "bookings.cancelled_at" if each.state == "cancelled" else "bookings.ended_at"
+        was = voice.when(each.from_ms), voice.when(max(each.to_ms, each.until_ms))
+        times = [
+            tag("div", say("bookings.time", begin=was[0], end=was[1])),
+            tag("div", say(ended, at=voice.when(each.ended_ms))),
+        ]
+        return tag("div", *head, tag("div", " · ".join(facts)), tag("div", *times, cls="sv-dim num"))
     rest = each.windows_left - len(times)
     more = tag("div", voice.count("bookings.more", rest)) if rest > 0 else None
     return tag("div", *head, tag("div", " · ".join(facts)), tag("div", *times, more, cls="sv-dim num"))
