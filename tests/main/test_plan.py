@@ -49,6 +49,9 @@ def test_a_site_prints_its_year_and_draws_it(capsys: pytest.CaptureFixture[str],
     said = asked(capsys, "site", str(spec), "--plot", str(drawn))
     assert "SYNTHETIC" in said
     assert "¥" in said
+    pue = json.loads(asked(capsys, "site", str(spec), "--json"))["pue_by_month"]
+    assert f"Jan {pue[0]:.4g}" in said
+    assert f"Dec {pue[11]:.4g}" in said
     assert "boundary:" in said
     assert drawn.read_text().count("<svg") == 1
 
@@ -85,10 +88,15 @@ def test_a_cluster_is_asked_by_its_preset_or_its_file(
     file.write_text('[levels]\nnode = 8\n[network]\nkind = "torus"\nof = "node"\nsize = [4, 2]\n')
     answer = json.loads(asked(capsys, "collective", "--cluster", str(file), "--json"))
     assert answer["cards"] == 64
+    assert answer["assumed"] == [
+        f"{each}, as {file} does not say" for each in ("links of 800 Gbit/s", "hops of 500 ns")
+    ]
     trained = json.loads(
         asked(capsys, "train", "--cluster", str(file), "--parameters", "7e9", "--batch", "64", "--json")
     )
     assert trained["cards"] <= 64
+    file.write_text(file.read_text() + "link_gbps = 400\nhop_ns = 300\n")
+    assert not json.loads(asked(capsys, "collective", "--cluster", str(file), "--json"))["assumed"]
     assert "Did you mean 'xiamen-30k'" in refused(capsys, "collective", "--cluster", "xiamen")
     assert "--link-gbps" in refused(capsys, "collective", "--cluster", str(file), "--link-gbps", "400")
     assert "--card" in refused(capsys, "train", "--cluster", "frontier")

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from starverse.model.units import YUAN
 from starverse.money.tco import CardHour
+from starverse.physics.cooling.weather import MONTHS
 
 _ABOUT = ("equation", "source", "boundary", "notes", "assumed")
 """Printed below the figures, as sentences."""
@@ -118,11 +119,22 @@ def _said(name: str, value: Any) -> RenderableType:
     if isinstance(value, tuple):
         if value and isinstance(value[0], msgspec.Struct):
             return _rows(value)
+        if name.endswith("_by_month"):
+            return _months(name, value)
         split = ", " if all(isinstance(each, float | int) for each in value) else "\n"
         return split.join(str(_said(name, each)) for each in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return _number(name, value) if isinstance(value, float | int) else str(value)
+
+
+def _months(name: str, values: tuple[float, ...]) -> Table:
+    """Twelve values, each behind its month."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    named = [f"{month} {_number(name, value)}" for month, value in zip(MONTHS, values, strict=True)]
+    for first in range(0, len(MONTHS), 4):
+        table.add_row(*named[first : first + 4])
+    return table
 
 
 def _parts(fields: dict[str, Any]) -> Table:

@@ -1,5 +1,6 @@
 """What `starverse plan collective` prints: a network asked about."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import inf
@@ -278,14 +279,27 @@ def _network(question: Question) -> _Asked:
         nodes = [f"node{n}" for n in range(network.cards // (each or 1))]
         many = cards_said(words or WORDS, network)
         left = f"the first {many:,} of {network.cards:,} ports have cards; hops and bisection are of all"
-        assumed = (left,) if many < network.cards else ()
+        assumed: tuple[str, ...] = (left,) if many < network.cards else ()
         return _Asked(network, nodes, each or 1, many, False, assumed)
     given = {"a network in words": words, "--node-cards": each, "--link-gbps": speed, "--hop-ns": hop_ns}
     twice = [name for name, value in given.items() if value is not None]
     if twice:
         raise BadInput(f"--cluster and {twice[0]} both describe the network.", f"Leave out {twice[0]}.")
     spec = cluster_of(question.cluster)
-    return _Asked(network_of(spec), spec.node_names(), spec.node.cards, spec.cards, named=True)
+    assumed = tuple(f"{each}, as {question.cluster} does not say" for each in _unsaid(question.cluster, spec))
+    return _Asked(
+        network_of(spec), spec.node_names(), spec.node.cards, spec.cards, named=True, assumed=assumed
+    )
+
+
+def _unsaid(words: str, spec: Cluster) -> list[str]:
+    """What the links of a cluster's file are taken to be where it leaves them out."""
+    if not Path(words).is_file():
+        return []  # a preset says all
+    said = tomllib.loads(text_of(Path(words))).get("network", {})
+    net = spec.network
+    taken = {"link_gbps": f"links of {net.link_gbps:g} Gbit/s", "hop_ns": f"hops of {net.hop_ns:g} ns"}
+    return [what for key, what in taken.items() if key not in said]
 
 
 def _placed(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from starverse.model.units import YUAN
-from starverse.physics.cooling.weather import MONTH_DAYS, month_of_hour
+from starverse.physics.cooling.weather import MONTH_DAYS, MONTHS, month_of_hour
 from starverse.planning.site import SiteAnswer, SiteYear
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.floating[Any]]
 
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _STARTS = (0, *np.cumsum(MONTH_DAYS).tolist())
 # after Paul Tol's "muted" and "bright" sets, which stay apart for the colour-blind and in grey
 _INK, _SOFT, _GRID = "#22303c", "#66788a", "#e3e8ee"
@@ -175,12 +174,12 @@ def _legend(axes: "Axes", columns: int) -> None:
 
 def _in_days(axes: "Axes") -> None:
     axes.set_xlim(0, 365)
-    axes.set_xticks([(a + b) / 2 for a, b in pairwise(_STARTS)], _MONTHS)
+    axes.set_xticks([(a + b) / 2 for a, b in pairwise(_STARTS)], MONTHS)
     axes.tick_params(axis="x", length=0)
 
 
 def _in_months(axes: "Axes") -> None:
-    axes.set_xticks(range(12), [month[0] for month in _MONTHS])
+    axes.set_xticks(range(12), [month[0] for month in MONTHS])
     axes.tick_params(axis="x", length=0)
     axes.grid(axis="y")
 

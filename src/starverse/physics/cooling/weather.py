@@ -17,6 +17,7 @@ Floats = NDArray[np.floating[Any]]
 HOURS = 8760
 MONTH_DAYS = tuple(monthrange(2021, month)[1] for month in range(1, 13))
 """A typical year has no 29 February."""
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 class Weather(Struct, frozen=True):
