@@ -176,6 +176,8 @@ def build(world: World) -> Starlette:  # noqa: PLR0915 - a table of routes
                 return Response(status_code=204)
             case "GET", "limits":
                 return answer(world.limits)
+            case "PUT" | "DELETE", "limits", what, name:
+                return set_limit(what, name, body)
             case "GET", "nodes":
                 return answer(list(world.nodes.values()))
             case "POST", "nodes", node, "cordon" | "drain" | "uncordon":
@@ -220,6 +222,21 @@ def build(world: World) -> Starlette:  # noqa: PLR0915 - a table of routes
         first, size = int(query.get("cursor") or 0), int(query.get("limit", 50))
         more = str(first + size) if first + size < len(items) else ""
         return sc.Page(tuple(items[first : first + size]), more)
+
+    def set_limit(what: str, name: str, body: dict[str, Any]) -> Response:
+        limits = world.limits
+        if what == "licences":
+            world.limits = replace(limits, licences=(sc.Licence(name, body["count"]),))
+            return answer(world.limits.licences[0])
+        if what == "budgets":
+            world.limits = replace(limits, budgets=(sc.Budget(name, body["watts"]),))
+            return answer(world.limits.budgets[0])
+        others = tuple(each for each in limits.quotas if each.tenant != name)
+        if not body and any(each.parent == name for each in others):
+            return problem(409, "refused", f"t-1 would hang in the air without the quota of {name}.", "No.")
+        made = (sc.Quota(name, **body),) if body else ()
+        world.limits = replace(limits, quotas=others + made)
+        return answer(made[0]) if made else Response(status_code=204)
 
     def preview(body: dict[str, Any]) -> Response:
         low, _, high = str(body["cards"]).partition(":")

@@ -36,6 +36,14 @@ def test_what_is_folded_away_becomes_part_of_the_ask() -> None:
     assert ask.shape == ShapeAsk(member=2, cpu=1.5, require="rack", apart="web")
     assert (ask.after, ask.array, ask.earliest_start_ms) == (("j-1", "j-2"), "0-9%2", 7_201_000)
     assert (ask.reservation, ask.stays) == ("v-1", True)
+    more = MoreWishes(slices="rack=16, node = 8", spread="rack=32", resources="nic=2", licences="cad=1,sim=3")
+    more.balanced, more.apart, more.apart_level, more.after_any = True, "web", "rack", "j-3"
+    ask = Wishes(more=more).ask()
+    assert ask.shape == ShapeAsk(
+        slices={"rack": 16, "node": 8}, spread={"rack": 32}, balanced=True, resources={"nic": 2},
+        licences={"cad": 1, "sim": 3}, apart="web", apart_level="rack",
+    )  # fmt: skip
+    assert ask.after_any == ("j-3",)
 
 
 def test_a_booking_is_read_by_the_clocks_of_the_reader() -> None:
@@ -62,6 +70,9 @@ def test_a_booking_is_read_by_the_clocks_of_the_reader() -> None:
         (Wishes(way="folder", start="   "), "no command"),
         (Wishes(more=MoreWishes(member="two")), "not a whole number"),
         (Wishes(more=MoreWishes(cpu="nan")), "not a number"),
+        (Wishes(more=MoreWishes(slices="rack")), "names nothing and how many of it"),
+        (Wishes(more=MoreWishes(spread="rack=-8")), "names nothing and how many of it"),
+        (Wishes(more=MoreWishes(licences="cad=1, cad=2")), "named twice"),
         (Wishes(more=MoreWishes(wait="soon")), "not a duration"),
     ],
 )

@@ -1,9 +1,13 @@
-"""The operator's levers, to be read: quotas of the tree of tenants, licences, budgets, resting nodes."""
+"""The operator's limits, and forms to set them: quotas of the tree of tenants, licences, budgets, rests."""
+
+import asyncio
+from collections.abc import Callable
 
 from nicegui import ui
 
 from starverse.faces import schemas as sc
 from starverse.faces.console.frame import Frame
+from starverse.faces.console.levers import Levers
 from starverse.faces.console.markup import Markup, shown, tag
 from starverse.faces.console.panels import page_title, panel
 from starverse.faces.console.rows import Column, table
@@ -12,18 +16,39 @@ from starverse.faces.console.voice import Voice
 
 async def build(frame: Frame) -> None:
     """Fill the page."""
-    say, voice = frame.say, frame.voice
-    found = await frame.ask(frame.api.limits)
-    frame.head.purse(await frame.ask(frame.api.wallet))
-    page_title(say("limits.title"), say("limits.under"))
-    for title, content in (
-        (say("limits.quotas"), quotas(voice, found)),
-        (say("limits.licences"), licences(voice, found)),
-        (say("limits.budgets"), budgets(voice, found)),
-        (say("limits.resting"), resting(voice, found)),
-    ):
-        with panel(title), ui.element("div").classes("sv-wide"):
-            shown(content)
+    page = _Limits(frame)
+    await page.refresh()
+
+
+class _Limits:
+    """Mutable owner of one open page of limits."""
+
+    def __init__(self, frame: Frame) -> None:
+        say = frame.say
+        self._frame = frame
+        self._levers = Levers(frame, self.refresh)
+        self._tables: list[tuple[ui.html, Callable[[Voice, sc.Limits], Markup]]] = []
+        page_title(say("limits.title"), say("limits.under"))
+        for title, draw, form in (
+            (say("limits.quotas"), quotas, self._levers.quota),
+            (say("limits.licences"), licences, self._levers.licence),
+            (say("limits.budgets"), budgets, self._levers.budget),
+            (say("limits.resting"), resting, None),
+        ):
+            with panel(title):
+                with ui.element("div").classes("sv-wide"):
+                    self._tables.append((shown(Markup("")), draw))
+                if form:
+                    form()
+
+    async def refresh(self) -> None:
+        """Read all that is set anew."""
+        frame = self._frame
+        found, wallet = await asyncio.gather(frame.ask(frame.api.limits), frame.ask(frame.api.wallet))
+        frame.head.purse(wallet)
+        self._levers.known = {each.tenant: each for each in found.quotas}
+        for place, draw in self._tables:
+            place.set_content(draw(frame.voice, found))
 
 
 def quotas(voice: Voice, found: sc.Limits) -> Markup:

@@ -12,7 +12,7 @@ def fields(
     say: Callable[..., str],
     wishes: MoreWishes,
     changed: Callable[[], None],
-    levels: Sequence[str],
+    cluster: sc.Cluster,
     booked: Sequence[sc.Reservation],
 ) -> None:
     """Draw the fields; each writes into the wishes and says that it `changed` them."""
@@ -34,7 +34,13 @@ def fields(
         field.props("outlined dense options-dense").classes("sv-field")
         field.on_value_change(lambda event: put(name, event.value or ""))
 
-    where = {"": say("more.anywhere"), **{level: level for level in levels}}
+    def tick(name: str, label: str) -> None:
+        field = ui.checkbox(label, value=getattr(wishes, name)).props("dense")
+        field.on_value_change(lambda event: put(name, bool(event.value)))
+
+    where = {"": say("more.anywhere"), **{level: level for level in cluster.levels}}
+    nodes = {"": say("more.of_a_node"), **{level: level for level in cluster.levels if level != "node"}}
+    has, counted = ", ".join(cluster.resources), ", ".join(cluster.licences)
     inside = {"": say("more.no_reservation")}
     inside |= {each.reservation: each.label or each.reservation for each in booked}
     with (
@@ -44,12 +50,18 @@ def fields(
         choose("require", say("more.require"), where)
         choose("prefer", say("more.prefer"), where)
         text("member", say("more.member"))
-        text("apart", say("more.apart"))
+        text("slices", say("more.slices"), say("more.slices_hint"))
+        text("spread", say("more.spread"), say("more.spread_hint"))
         text("cpu", say("more.cpu"))
         text("memory_mb", say("more.memory"))
+        text("resources", say("more.resources"), has and say("more.of_these", names=has))
+        text("licences", say("more.licences"), counted and say("more.of_these", names=counted))
+        text("apart", say("more.apart"))
+        choose("apart_level", say("more.apart_level"), nodes)
         text("after", say("more.after"), say("more.after_hint"))
+        text("after_any", say("more.after_any"), say("more.after_hint"))
         text("array", say("more.array"), say("more.array_hint"))
         text("wait", say("more.wait"), say("more.wait_hint"))
         choose("reservation", say("more.reservation"), inside)
-        stays = ui.checkbox(say("more.stays"), value=wishes.stays).props("dense")
-        stays.on_value_change(lambda event: put("stays", bool(event.value)))
+        tick("balanced", say("more.balanced"))
+        tick("stays", say("more.stays"))

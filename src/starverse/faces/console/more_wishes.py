@@ -17,8 +17,15 @@ class MoreWishes:
     member: str = ""
     cpu: str = ""
     memory_mb: str = ""
+    slices: str = ""
+    spread: str = ""
+    balanced: bool = False
+    resources: str = ""
+    licences: str = ""
     apart: str = ""
+    apart_level: str = ""
     after: str = ""
+    after_any: str = ""
     array: str = ""
     wait: str = ""
     reservation: str = ""
@@ -33,16 +40,40 @@ class MoreWishes:
             memory_mb=_whole(self.memory_mb, 0),
             require=self.require,
             prefer=self.prefer,
+            slices=_counts(self.slices, "rack=8"),
+            spread=_counts(self.spread, "rack=8"),
+            balanced=self.balanced,
+            resources=_counts(self.resources, "nic=2"),
+            licences=_counts(self.licences, "solver=2"),
             apart=self.apart.strip(),
+            apart_level=self.apart_level,
         )
         return {
             "shape": shape,
-            "after": tuple(name for part in self.after.split(",") if (name := part.strip())),
+            "after": _parts(self.after),
+            "after_any": _parts(self.after_any),
             "array": self.array.strip(),
             "earliest_start_ms": now_ms + parse_duration_ms(wait) if wait else 0,
             "reservation": self.reservation,
             "stays": self.stays,
         }
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part for each in text.split(",") if (part := each.strip()))
+
+
+def _counts(text: str, example: str) -> dict[str, int]:
+    """Names with a count each. Raises BadInput for what is none, or named twice."""
+    found: dict[str, int] = {}
+    for part in _parts(text):
+        name, sign, number = (each.strip() for each in part.rpartition("="))
+        if not (sign and name and number.isascii() and number.isdecimal() and len(number) < 16):
+            raise BadInput(f"'{part[:40]}' names nothing and how many of it.", f"Write it like {example}.")
+        if name in found:
+            raise BadInput(f"'{name[:40]}' is named twice.", "Name each once.")
+        found[name] = int(number)
+    return found
 
 
 def _whole(text: str, nothing: int) -> int:

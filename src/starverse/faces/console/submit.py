@@ -67,7 +67,7 @@ class _Form:
                 self._what()
                 self._where(cluster, account)
                 self._around(names)
-                more.fields(frame.say, self._wishes.more, self._changed, cluster.levels, booked)
+                more.fields(frame.say, self._wishes.more, self._changed, cluster, booked)
             with ui.element("div").classes("sv-split-side"), panel(frame.say("submit.cost"), "sv-sticky"):
                 self._quote = shown(Markup(""), "sv-quote").props("aria-live=polite")
                 self._button = button(frame.say("submit.go"), self._submit).classes("sv-main-button")
