@@ -1,6 +1,5 @@
 """What follows from what happened: pure rules from the state and one fact to the events it leads to."""
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 
 from starverse.control.state import State
@@ -69,8 +68,8 @@ def charges_to_midnight(run: Run, until_ms: int) -> Iterator[ev.Posted]:
 
 def _meter(run: Run, from_ms: int, to_ms: int) -> ledger.Meter:
     """What a run used between two moments: whole card-milliseconds, so that all its parts add up."""
-    used = [(at_ms - run.started_ms) * run.milli_cards // CARD for at_ms in (from_ms, to_ms)]
-    return used[1] - used[0], from_ms, to_ms
+    used_before = (from_ms - run.started_ms) * run.milli_cards // CARD
+    return (to_ms - run.started_ms) * run.milli_cards // CARD - used_before, from_ms, to_ms
 
 
 def settled(run: Run, ended_ms: int) -> ev.Posted | None:
@@ -175,14 +174,13 @@ def over(state: State, end: ev.JobEnded) -> Iterator[ev.JobEnded]:
     They are stopped rather than failed: nothing of theirs was tried, and nothing of theirs went wrong. Left
     waiting they would stand there until somebody noticed.
     """
-    ends = deque([end])
-    while ends:
-        end = ends.popleft()
-        if end.job not in state.jobs:  # it came after several
+    ends = [end]
+    for each in ends:
+        if each.job not in state.jobs:  # it came after several
             continue
-        doomed = tuple(state.gate.doomed(end))
-        yield end
-        why = f"it comes after job {end.job}, which is {end.outcome}"
+        doomed = tuple(state.gate.doomed(each))
+        yield each
+        why = f"it comes after job {each.job}, which is {each.outcome}"
         ends += [ev.JobEnded(name, "stopped", why) for name in doomed]
 
 

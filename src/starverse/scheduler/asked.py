@@ -51,7 +51,7 @@ def check(spec: JobSpec, view: View) -> None:
 
 def _check_numbers(spec: JobSpec) -> None:
     numbers = spec.cards_min, spec.cards_max, spec.price, spec.retries, spec.time_limit_ms
-    if any(type(number) is not int for number in (*numbers, spec.earliest_start_ms)):
+    if set(map(type, (*numbers, spec.earliest_start_ms))) != {int}:
         raise BadInput(f"Job {spec.job} has a number that is not whole.", "Give whole numbers.")
     if not 0 < spec.cards_min <= spec.cards_max <= CARDS_MAX * CARD:
         cards = f"{spec.cards_min} to {spec.cards_max} milli-cards"

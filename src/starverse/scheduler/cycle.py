@@ -57,14 +57,14 @@ class Cycle:
         self.purse = purse
         self.barred: set[tuple[int, int]] = set()
         """Classes, and tenants whose jobs of the class a limit keeps from starting now."""
-        self.heads = Heads(line, view.shares, self.book.settled, self.barred)
 
     def run(self) -> Plan:
         """Decide; the space is the same afterwards."""
         book = self.book
         book.pushed += self._void()
         laid_aside = self._start_kept() if self.view.kept else ()
-        self._start_candidates(self._due(self._learn()))
+        heads = Heads(self.line, self.view.shares, book.settled, self.barred)
+        self._start_candidates(heads, self._due(self._learn()))
         book.promise_again()
         self.proven.still = bring_forward(book, self.proven.still)
         book.promise_next()
@@ -78,7 +78,7 @@ class Cycle:
         book.close()
         for kept in laid_aside:
             kept.claim()
-        self.heads.put_back()
+        heads.put_back()
         if not (self.places or self.unpaid or book.promises):
             return NOTHING
         return Plan(tuple(self.places), tuple(self.unpaid), book.promised(), tuple(self.evictions))
@@ -86,7 +86,7 @@ class Cycle:
     def run_alone(self) -> Plan:
         """Decide for the one job that waits, where nobody has a promise: the same, the short way."""
         (job, stand), *_ = self.line.stands.items()
-        self._learn()
+        self.proven.fit(self.line)  # what came free since is learned when more wait: nobody asks before
         if not self._start(job, stand.number, stand.tenant) or self.barred:
             return self.run()
         self.book.close()
@@ -153,7 +153,7 @@ class Cycle:
                 due.append((rank, -1, stand.order, promise.job, _OWN))
         return due
 
-    def _start_candidates(self, heap: list[tuple[int, int, int, str, int]]) -> None:
+    def _start_candidates(self, heads: Heads, heap: list[tuple[int, int, int, str, int]]) -> None:
         """Start what fits: by rank, those due on their own promised cards first, then class by class the next
         job by share and order.
 
@@ -161,8 +161,8 @@ class Cycle:
         turn has come.
         """
         line = self.line
-        for number in self.heads.may_fit(self.proven.lack, self.space):
-            head = self.heads.next(number)
+        for number in heads.may_fit(self.proven.lack, self.space):
+            head = heads.next(number)
             if head:
                 heap.append((line.requests[number].rank, *head, number))
         heapify(heap)
@@ -173,7 +173,7 @@ class Cycle:
                 if job not in self.book.settled:
                     self._start_own(job)
                 continue
-            head = self.heads.next(number)
+            head = heads.next(number)
             if head and head != (key, order, job):
                 heapreplace(heap, (rank, *head, number))
             elif head is None or not self._start(job, number, line.stands[job].tenant):

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from starverse.model.job import Shape
@@ -26,7 +26,7 @@ Seek = Callable[[Ints, int], Chosen | None]
 """Finds the nodes for so many members in what room there is."""
 
 
-class Charge(NamedTuple):
+class Charge(Struct, frozen=True, gc=False):
     """What a run has of all that is limited."""
 
     tenant: str
@@ -177,9 +177,9 @@ class Limits:
             self._count(self._tried.pop(), -1)
 
     def _count(self, charge: Charge, sign: int) -> None:
-        tenant, shape, space, lot = charge
+        shape, space, lot = charge.shape, charge.space, charge.lot
         if self.quotas.places:
-            self.quotas.add(tenant, sign * charge.milli_cards)
+            self.quotas.add(charge.tenant, sign * charge.milli_cards)
         if self.power.budgets:
             self.power.add(space, lot, sign)
         for name, count in shape.licences:
@@ -188,7 +188,7 @@ class Limits:
             needs = ((CPU, shape.milli_cpu), (MEMORY, shape.memory_mb), *shape.needs)
             space.use(lot, max(1, shape.member // CARD), needs, sign)
         if shape.apart:
-            rows = self._apart.setdefault((tenant, shape.apart), Counter())
+            rows = self._apart.setdefault((charge.tenant, shape.apart), Counter())
             for row in lot.nodes.tolist():
                 rows[space, shape.apart_level, row] += sign
                 if not rows[space, shape.apart_level, row]:

@@ -130,13 +130,14 @@ class Line:
         if queue is None:
             queue = queues[tenant] = deque()
         put(queue, order, job)
+        request = self.requests[number]
         self.stands[job] = Stand(number, tenant, order)
-        self.standing.add(job, self.requests[number].rank, tenant, order)
-        self.bound += self.requests[number].rule.require >= 0
-        if self.requests[number].part:
+        self.standing.add(job, request.rank, tenant, order)
+        self.bound += request.rule.require >= 0
+        if request.part:
             self.parts[job] = None
         if not spec.reservation and spec.cards_min:  # the booking is the promise; no card, none to keep
-            self.owed.add(self.requests[number].rank, tenant, order, job)
+            self.owed.add(request.rank, tenant, order, job)
 
     def remove(self, job: str) -> None:
         """A job waits no more."""
@@ -145,7 +146,8 @@ class Line:
         self.before.pop(job, None)
         self.parts.pop(job, None)
         number = stand.number
-        self.bound -= self.requests[number].rule.require >= 0
+        request = self.requests[number]
+        self.bound -= request.rule.require >= 0
         queues = self.queues[number]
         queue = queues[stand.tenant]
         if queue[0][0] == stand.order:
@@ -153,7 +155,7 @@ class Line:
         else:
             queue.remove((stand.order, job))
         self.count[number] -= 1
-        self.owed.remove(self.requests[number].rank, stand.tenant, stand.order)
+        self.owed.remove(request.rank, stand.tenant, stand.order)
         if not queue:
             del queues[stand.tenant]
             if not queues:

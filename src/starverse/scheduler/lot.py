@@ -26,4 +26,4 @@ class Lot:
     @property
     def count(self) -> int:
         """How many cards there are."""
-        return int(self.counts.sum())
+        return sum(map(int.bit_count, self.masks.tolist()))

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -24,7 +25,7 @@ class Rule(NamedTuple):
 ANYWHERE = Rule()
 
 
-class Chosen(NamedTuple):
+class Chosen(Struct, frozen=True, gc=False):
     """The nodes of a placement, by number, and how many members each takes (both of the same length)."""
 
     nodes: Ints
