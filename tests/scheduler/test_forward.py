@@ -14,6 +14,7 @@ from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import Slot
 from starverse.scheduler.decide import decide
 from starverse.scheduler.line import Request
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.plan import Plan
 from starverse.scheduler.space import Space
 from starverse.scheduler.view import Promise
@@ -65,8 +66,10 @@ def test_what_is_plain_is_found_again_by_trying(monkeypatch: pytest.MonkeyPatch)
     after = forward.Still.after
     held: list[bool] = []
 
-    def noted(still: forward.Still, first: Promise, space: Space, now_ms: int) -> forward.Still | None:
-        found = after(still, first, space, now_ms)
+    def noted(
+        still: forward.Still, first: Promise, space: Space, given: Lot | None, now_ms: int
+    ) -> forward.Still | None:
+        found = after(still, first, space, given, now_ms)
         held.append(found is not None)
         return found
 

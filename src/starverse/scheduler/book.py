@@ -160,15 +160,23 @@ class Book:
 
     def _minded(self, request: Request) -> int:
         """Whose claims a new promise minds: all, where nobody has one whom it stands before by rank."""
-        promised = self.view.order.get(self.kind)
-        last = max(promised[-1] if promised else 0, self.last)
+        last = self._last_promised
         if last < request.below:
             return int(k.NEVER)
+        promised = self.view.order.get(self.kind)
         first = min(promised[0] if promised else last, self.first)
         return request.below if first < request.below else 0
 
+    @property
+    def _last_promised(self) -> int:
+        """The number of the last that has a promise, 0 without one."""
+        promised = self.view.order.get(self.kind)
+        return max(promised[-1], self.last) if promised else self.last
+
     def behind(self, lot: Lot, from_ms: int, to_ms: int, below: int) -> list[int]:
         """Whose promises on these cards in that time are not minded, in order."""
+        if self._last_promised < below:
+            return []
         found = np.empty(len(self.view.promises) + len(self.promises), np.int64)
         count = later.claimants(self.space.slot, lot.nodes, lot.masks, from_ms, to_ms, found)
         return sorted(number for number in found[:count].tolist() if number >= below)
@@ -247,6 +255,11 @@ class Book:
             self.line.owed.show(rank, tenant)
         for tenant, milli_cards in self._shared.items():
             self.view.shares.add(tenant, -milli_cards)
+
+    @property
+    def given(self) -> Lot | None:
+        """What was given away last, if it is not taken yet."""
+        return self._last[0] if self._last else None
 
     def settle(self) -> None:
         """Take what was given away last: needed only when something else is tried after it."""

@@ -60,18 +60,18 @@ def earliest(space: Space, request: Request, from_ms: int, below: int) -> Slot |
 def instead(space: Space, request: Request, slot: Slot) -> Slot | None:
     """The same start with other cards for those of a claim that are not free any more, if there are some that
     nobody has a claim on in that time."""
-    free = np.empty(space.size, np.int64)
-    later.free_in(space.node, space.card, space.slot, slot.at_ms, slot.at_ms + request.length_ms, free)
+    free, room = np.empty((2, space.size), np.int64)
+    span = slot.at_ms, slot.at_ms + request.length_ms
+    total = later.free_in(space.node, space.card, space.slot, request.member, *span, free, room)
     nodes, masks = slot.lot.nodes, slot.lot.masks
     keeps = masks & ~free[nodes] == 0
     nodes, masks = nodes[keeps], masks[keeps]
     missing = request.least - int((np.bitwise_count(masks) // request.member).sum())
     if missing <= 0:
         return slot
-    room = np.bitwise_count(free).astype(np.int64) // request.member
-    room[nodes] = 0
-    if int(room.sum()) < missing:
+    if total - int(room[nodes].sum()) < missing:
         return None
+    room[nodes] = 0
     chosen = place(space, room, missing, request)
     if chosen is None:
         return None

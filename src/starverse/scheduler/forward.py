@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from starverse.scheduler import later
 from starverse.scheduler.book import Book
 from starverse.scheduler.calendar import Slot
-from starverse.scheduler.kernels import BOOKED, ENDS, HEALTHY, NEVER, OPEN, USED, Ints
+from starverse.scheduler.kernels import ENDS, HEALTHY, NEVER, OPEN, USED, Ints
 from starverse.scheduler.line import Request
+from starverse.scheduler.lot import Lot
 from starverse.scheduler.space import Space
 from starverse.scheduler.view import Promise
 
@@ -44,22 +45,25 @@ class Still(NamedTuple):
     """Which nodes could take a member in time."""
     reach: Reach
 
-    def after(self, first: Promise, space: Space, now_ms: int) -> "Still | None":
-        """The same after what changed meanwhile; None where it is not plain any more."""
+    def after(self, first: Promise, space: Space, given: Lot | None, now_ms: int) -> "Still | None":
+        """The same after what changed meanwhile, and with the cards that are given away just now; None where
+        it is not plain any more."""
         told = first.whose, first.at_ms, (space.grown, space.shrunk)
         if told != (self.whose, self.at_ms, self.grown) or now_ms >= self.next_ms:
             return None
         lots = space.changed_since(self.mark)
-        if lots is None:
+        if lots is None or (given and self.soon[given.nodes].any()):
             return None
-        reach = self.reach
         if not lots:
             return self
+        reach = self.reach
         gains = [_gain(space.node, space.card, self.soon, *reach[:4], lot.nodes) for lot in lots]
-        lack = reach.lack - sum(gains)
-        if min(gains) < 0 or (reach.lack and lack <= 0):
+        if min(gains) < 0:
             return None
-        return self._replace(mark=space.mark, reach=reach._replace(lack=lack) if reach.lack else reach)
+        if not reach.lack:
+            return self._replace(mark=space.mark)
+        lack = reach.lack - sum(gains)
+        return self._replace(mark=space.mark, reach=reach._replace(lack=lack)) if lack > 0 else None
 
 
 def bring_forward(book: Book, still: Still | None) -> Still | None:
@@ -74,14 +78,14 @@ def bring_forward(book: Book, still: Still | None) -> Still | None:
     first = view.promises[view.promised[order[0]]]
     if first.lot is None or first.job in book.settled or first.job in book.promises:
         return None
-    book.settle()
     if still and view.promises.keys().isdisjoint(book.settled):  # who starts now is in nobody's way
-        still = still.after(first, space, book.now_ms)
+        still = still.after(first, space, book.given, book.now_ms)
         if still:
             return still
+    book.settle()
     request = _request(book, first)
     reach = _tried(book, request, first)
-    if reach is None or view.limits.binds(request) or space.node[BOOKED, : space.size].any():
+    if reach is None or view.limits.binds(request) or space.is_booked:
         return None
     soon = np.empty(space.size, np.bool_)
     next_ms = min(reach.to_ms, int(_soon(space.node, space.card, reach.member, reach.until_ms, soon)))
@@ -127,7 +131,7 @@ def lacks(book: Book, other: Promise, slot: Slot, request: Request, first: Promi
     """How many members one would plainly lack at its start, without trying, if the first had this slot; 0 or
     less if it may keep it. Claims are tried for each node, which is far more to do."""
     space = book.space
-    if space.node[BOOKED, : space.size].any():
+    if space.is_booked:
         return 0  # there may be a gap before a reservation, and none later
     theirs = _request(book, other)
     taken = np.zeros(space.size, np.int64)

@@ -14,9 +14,10 @@ Ints = NDArray[np.int64]
 
 NEVER = np.int64(1 << 62)
 
-OPEN, HEALTHY, USED, FREE, COUNT, SOONEST, BOOKED = range(7)
-"""Of a node: takes new runs; bit sets of cards: healthy, used, free on an open node; how many are free; the
-earliest claim on a free card; whether a reservation stands in a slot."""
+OPEN, HEALTHY, USED, FREE, COUNT, SOONEST, LATEST, FIRST, LAST = range(9)
+"""Of a node: takes new runs; bit sets of cards: healthy, used, free on an open node; how many are free; when
+the first of these is claimed, and when the last is (NEVER and 0 without any); the lowest and the highest
+number of those who have claims (likewise), the lowest below 0 where a reservation stands in a slot."""
 
 ENDS, CLAIMED, LEFT = range(3)
 """Of a card: when the runs on it end at the latest (0 without one); when the earliest claim on it begins; the
@@ -45,26 +46,29 @@ def refresh(node: Ints, card: Ints, slot: Ints, n: int) -> None:
     free = takes & ~node[USED, n]
     for c in range(card.shape[2]):
         card[CLAIMED, n, c] = NEVER
-    booked = 0
+    first, last = NEVER, 0
     for k in range(slot.shape[2]):
-        if not slot[WHOSE, n, k]:
+        whose = slot[WHOSE, n, k]
+        if not whose:
             break
-        if slot[WHOSE, n, k] < 0:
-            booked = 1
+        first, last = min(first, whose), max(last, whose)
         from_ms, mask = slot[FROM, n, k], slot[MASK, n, k]
         for c in range(card.shape[2]):
             if mask >> c & 1 and card[CLAIMED, n, c] > from_ms:
                 card[CLAIMED, n, c] = from_ms
-    soonest = NEVER
+    soonest, latest = NEVER, 0
     count = 0
     for c in range(card.shape[2]):
         if free >> c & 1:
             count += 1
             soonest = min(soonest, card[CLAIMED, n, c])
-    node[BOOKED, n] = booked
+            latest = max(latest, card[CLAIMED, n, c])
+    node[FIRST, n] = first
+    node[LAST, n] = last
     node[FREE, n] = free
     node[COUNT, n] = count
     node[SOONEST, n] = soonest
+    node[LATEST, n] = latest
 
 
 @njit(cache=True)
@@ -136,17 +140,19 @@ def claim(
 @njit(cache=True)
 def unclaim(node: Ints, card: Ints, slot: Ints, nodes: Ints, whose: int) -> None:
     """Empty the slots of one claimant on these nodes; those behind move up."""
-    slots = slot.shape[2]
     for i in range(nodes.size):
         n = nodes[i]
         kept = 0
-        for k in range(slots):
-            if slot[WHOSE, n, k] and slot[WHOSE, n, k] != whose:
-                if kept != k:
-                    slot[:, n, kept] = slot[:, n, k]
-                kept += 1
-        for k in range(kept, slots):
+        for k in range(slot.shape[2]):
+            other = slot[WHOSE, n, k]
+            if not other:
+                break
             slot[WHOSE, n, k] = 0
+            if other != whose:
+                for field in (FROM, TO, MASK):
+                    slot[field, n, kept] = slot[field, n, k]
+                slot[WHOSE, n, kept] = other
+                kept += 1
         refresh(node, card, slot, n)
 
 
@@ -169,12 +175,15 @@ def room(
     """
     total = 0
     plain = not need.any()
-    for n in range(size):
+    for n in range(size):  # a branch that is hard to foresee, or a call, costs more than all the rest
         members = 0
+        is_any = node[SOONEST, n] >= until_ms or node[FIRST, n] >= below
+        is_none = node[LATEST, n] < until_ms and node[LAST, n] < below
         if node[COUNT, n] >= member:
-            if plain and node[SOONEST, n] >= until_ms:
-                members = node[COUNT, n] // member if member > 1 else node[COUNT, n]
-            else:  # a call costs more than all the rest
+            if plain and (is_any or is_none):
+                count = node[COUNT, n] if is_any else 0
+                members = count // member if member > 1 else count
+            else:
                 members = fits(node, card, slot, stock, need, n, member, until_ms, below)
         out[n] = members
         total += members
@@ -194,14 +203,7 @@ def fits(
     below: int,
 ) -> int:
     """How many members of so many cards one node can take now until then."""
-    count = node[COUNT, n]
-    if node[SOONEST, n] < until_ms:
-        count = 0
-        free = node[FREE, n]
-        for c in range(card.shape[2]):
-            if free >> c & 1 and is_unclaimed(card, slot, n, c, until_ms, below):
-                count += 1
-    members = count // member
+    members = bits(unclaimed(node, card, slot, n, until_ms, below)) // member
     for r in range(need.size):
         if need[r] and members:
             members = min(members, stock[r, n] // need[r])
@@ -222,6 +224,25 @@ def is_unclaimed(card: Ints, slot: Ints, n: int, c: int, until_ms: int, below: i
 
 
 @njit(cache=True)
+def unclaimed(node: Ints, card: Ints, slot: Ints, n: int, until_ms: int, below: int) -> int:
+    """The free cards of a node on which no claim that is minded begins before then, as a bit set."""
+    free = node[FREE, n]
+    if node[SOONEST, n] >= until_ms or node[FIRST, n] >= below:
+        return int(free)
+    if node[LAST, n] < below:  # all are minded: their slots need not be looked at
+        for c in range(card.shape[2]):
+            if card[CLAIMED, n, c] < until_ms:
+                free &= ~(1 << c)
+        return int(free)
+    for k in range(slot.shape[2]):
+        if not slot[WHOSE, n, k]:
+            break
+        if slot[FROM, n, k] < until_ms and slot[WHOSE, n, k] < below:
+            free &= ~slot[MASK, n, k]
+    return int(free)
+
+
+@njit(cache=True)
 def pick(
     node: Ints, card: Ints, slot: Ints, nodes: Ints, counts: Ints, until_ms: int, below: int, masks: Ints
 ) -> None:
@@ -229,15 +250,13 @@ def pick(
     and those whose claim is not minded last."""
     for i in range(nodes.size):
         n = nodes[i]
-        left = node[FREE, n]
-        mask = 0
-        if counts[i] == node[COUNT, n]:
+        mask, left = 0, unclaimed(node, card, slot, n, until_ms, below)
+        if counts[i] == bits(left):
             mask = left
-            left = 0
         while bits(mask) < counts[i]:
             best = -1
             for c in range(card.shape[2]):
-                if not left >> c & 1 or not is_unclaimed(card, slot, n, c, until_ms, below):
+                if not left >> c & 1:
                     continue
                 if best < 0:
                     best = c
@@ -276,16 +295,16 @@ def loosen(
 ) -> None:
     """Take from what each class lacks the members that these nodes could take of it now.
 
-    `classes[:, q]`: a member's cards, how long it stays, and whose claims it minds (see `line.py`).
+    `classes[:, q]`: a member's cards, how long it stays, whose claims it minds, its least, and whether it has
+    needs beside cards (see `line.py`).
     """
     for q in range(lack.size):
         if lack[q] <= 0:
             continue
         member = classes[0, q]
         until_ms = now_ms + classes[1, q]
-        plain = not needs[q].any()
-        for i in range(nodes.size):
-            n = nodes[i]
+        plain = not classes[4, q]
+        for n in nodes:
             if node[COUNT, n] < member:
                 continue
             if plain and node[SOONEST, n] >= until_ms:

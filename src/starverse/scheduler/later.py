@@ -7,8 +7,8 @@ import numpy as np
 from numba import njit
 
 from starverse.scheduler.kernels import (
-    BOOKED,
     ENDS,
+    FIRST,
     FREE,
     FROM,
     HEALTHY,
@@ -19,6 +19,7 @@ from starverse.scheduler.kernels import (
     USED,
     WHOSE,
     Ints,
+    bits,
 )
 
 
@@ -68,7 +69,7 @@ def moments(
     found = 0
     row = np.empty(cards, np.int64)
     for n in range(size):
-        if not node[BOOKED, n]:
+        if node[FIRST, n] >= 0:
             if member == 1:
                 for c in range(cards):  # without a branch: what is written too much is written over
                     times[found] = max(busy[n, c], from_ms)
@@ -83,7 +84,7 @@ def moments(
                     found += 1
                 continue
         for c in range(cards):
-            if node[BOOKED, n]:
+            if node[FIRST, n] < 0:
                 at_ms = free_from(node, card, slot, n, c, from_ms, length_ms, below)
             else:
                 at_ms = busy[n, c]
@@ -118,7 +119,7 @@ def room_at(
     cards = busy.shape[1]
     for n in range(size):
         count = 0
-        if node[BOOKED, n]:
+        if node[FIRST, n] < 0:
             for c in range(cards):
                 if free_from(node, card, slot, n, c, at_ms, length_ms, below) == at_ms:
                     count += 1
@@ -150,7 +151,7 @@ def pick_at(
         n = nodes[i]
         for c in range(cards):
             when[c] = busy[n, c]
-            if node[BOOKED, n]:
+            if node[FIRST, n] < 0:
                 is_free = free_from(node, card, slot, n, c, at_ms, length_ms, below) == at_ms
                 when[c] = _busy_before(node, card, slot, n, c, at_ms) if is_free else NEVER
         mask = 0
@@ -176,20 +177,30 @@ def _busy_before(node: Ints, card: Ints, slot: Ints, n: int, c: int, at_ms: int)
 
 
 @njit(cache=True)
-def free_in(node: Ints, card: Ints, slot: Ints, from_ms: int, to_ms: int, out: Ints) -> None:
-    """The cards of each node that are free from one moment to another, all claims minded, as bit sets."""
-    for n in range(out.size):
-        free = node[HEALTHY, n] if node[OPEN, n] else 0
-        used = node[USED, n]
+def free_in(
+    node: Ints, card: Ints, slot: Ints, member: int, from_ms: int, to_ms: int, free: Ints, room: Ints
+) -> int:
+    """The cards of each node that are free from one moment to another, all claims minded, as bit sets, and
+    how many members they hold; returns the sum of these. A node that holds none counts as one without any."""
+    total = 0
+    for n in range(free.size):
+        left = node[HEALTHY, n] if node[OPEN, n] else 0
+        later = 0
         for c in range(card.shape[2]):
-            if used >> c & 1 and card[ENDS, n, c] > from_ms:
-                free &= ~(1 << c)
+            later |= (card[ENDS, n, c] > from_ms) << c
+        left &= ~(node[USED, n] & later)
+        free[n] = room[n] = 0
+        if bits(left) < member:
+            continue
         for k in range(slot.shape[2]):
             if not slot[WHOSE, n, k]:
                 break
             if slot[FROM, n, k] < to_ms and from_ms < slot[TO, n, k]:
-                free &= ~slot[MASK, n, k]
-        out[n] = free
+                left &= ~slot[MASK, n, k]
+        if bits(left) >= member:
+            free[n], room[n] = left, bits(left) // member
+            total += room[n]
+    return total
 
 
 @njit(cache=True)

@@ -86,15 +86,15 @@ class Line:
     """The waiting jobs of one kind, mutable, owned by the state.
 
     `requests[q]` is a class, `queues[q]` its jobs by tenant, `fields[:, q]` its member's cards, its
-    length, whose claims it minds and its least (0 where free cards alone do not say), for the kernels,
-    `born[q]` the count of classes when it came: a number is used again when its class is empty. `owed`
-    holds the jobs that may lack a promise.
+    length, whose claims it minds, its least (0 where free cards alone do not say) and whether it has `needs`
+    beside them, for the kernels, `born[q]` the count of classes when it came: a number is used again when
+    its class is empty. `owed` holds the jobs that may lack a promise.
     """
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
         self.queues: list[dict[int, Queue]] = []
-        self.fields: Ints = np.zeros((4, 16), np.int64)
+        self.fields: Ints = np.zeros((5, 16), np.int64)
         self.needs: Ints = np.zeros((16, 2), np.int64)
         self.born: Ints = np.zeros(16, np.int64)
         self.births = 0
@@ -195,7 +195,8 @@ class Line:
         self.needs[number] = 0
         self.needs[number, :wide] = request.need
         least = 0 if request.shares else request.least
-        self.fields[:, number] = max(request.member, 1), request.length_ms, request.below, least
+        member = max(request.member, 1)
+        self.fields[:, number] = member, request.length_ms, request.below, least, wide > 0
         self.born[number] = self.births
         self._number[request] = number
         return number

@@ -49,7 +49,7 @@ class Space:
         self._shift: list[int] = []
         self.stocks: dict[str, int] = {CPU: 0, MEMORY: 1}
         """The row of each resource in `stock`."""
-        self.node = np.zeros((7, 16), np.int64)
+        self.node = np.zeros((9, 16), np.int64)
         self.card = np.zeros((3, 16, 1), np.int64)
         self.slot = np.zeros((4, 16, 2), np.int64)
         self.stock = np.zeros((2, 16), np.int64)
@@ -292,6 +292,11 @@ class Space:
         """Let go of what one claimant has there."""
         self.forget(lot, whose)
         self.touch(lot)
+
+    @property
+    def is_booked(self) -> bool:
+        """Whether there are reservations."""
+        return bool((self.node[k.FIRST, : self.size] < 0).any())
 
     def is_free(self, lot: Lot) -> bool:
         """Whether no run has any of these cards, and all are healthy and on open nodes."""
