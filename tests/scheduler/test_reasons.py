@@ -121,6 +121,15 @@ def test_who_waits_for_a_time_says_when() -> None:
     failed = why_waiting(view, "1", START_MS, START_MS + 3_001)
     assert failed.causes[0].code == "backoff"
     assert failed.causes[0].text == "It failed and is tried again in 4 s."
+    for why, says in (
+        (
+            "platform fault: the run vanished",
+            "The platform failed it, again and again; it is tried again in 4 s.",
+        ),
+        ("it saved and asked to go on", "It saved nothing new before it asked to go on; it goes on in 4 s."),
+    ):
+        scene.state.jobs["1"].why = why
+        assert why_waiting(view, "1", START_MS, START_MS + 3_001).causes[0].text == says
     scene.state.jobs["1"].spec = JobSpec("1", "ann", earliest_start_ms=START_MS + MINUTE_MS)
     assert (
         why_waiting(view, "1", START_MS, START_MS + MINUTE_MS).causes[0].text

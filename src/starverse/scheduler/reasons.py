@@ -41,7 +41,7 @@ def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Re
     spec = view.jobs[job].spec
     if job in view.lacks or job in view.full:
         return Reason(tuple(_outside(view, job, spec)))
-    causes = list(_of_time(spec, now_ms, not_before_ms))
+    causes = list(_of_time(spec, view.jobs[job].why, now_ms, not_before_ms))
     change = ""
     line, space = view.lines.get(spec.kind), view.spaces.get(spec.kind)
     stand = line.stands.get(job) if line else None
@@ -81,6 +81,16 @@ def why_waiting(view: View, job: str, now_ms: int, not_before_ms: int = 0) -> Re
     return Reason(tuple(causes), change, promised_ms)
 
 
+def why_paused(spec: JobSpec, code: str, why: str, has_room: bool) -> Reason:
+    """The reason for a paused job: what a person is to do, and the limit of its array, where that has no room
+    for it, so that it would wait on all the same."""
+    causes = [Cause(code or "paused", why)]
+    if not has_room:
+        limit = _counted(spec.array_limit, "job")
+        causes.append(Cause("array", f"Its array is full as well: of it at most {limit} may run at once."))
+    return Reason(tuple(causes))
+
+
 def _outside(view: View, job: str, spec: JobSpec) -> Iterator[Cause]:
     """Of a job that does not stand in line yet."""
     for after in spec.after:
@@ -93,10 +103,18 @@ def _outside(view: View, job: str, spec: JobSpec) -> Iterator[Cause]:
         yield Cause("array", f"Of its array at most {_counted(limit, 'job')} may run at once.")
 
 
-def _of_time(spec: JobSpec, now_ms: int, not_before_ms: int) -> Iterator[Cause]:
+def _of_time(spec: JobSpec, why: str, now_ms: int, not_before_ms: int) -> Iterator[Cause]:
+    """Of a job that may not start yet; `why` it waits again."""
     if not_before_ms > now_ms:
         asked = not_before_ms == spec.earliest_start_ms
-        text = "It was asked to start" if asked else "It failed and is tried again"
+        if asked:
+            text = "It was asked to start"
+        elif why.startswith("platform fault"):
+            text = "The platform failed it, again and again; it is tried again"
+        elif why.startswith("it saved"):
+            text = "It saved nothing new before it asked to go on; it goes on"
+        else:
+            text = "It failed and is tried again"
         wait_s = -(-(not_before_ms - now_ms) // SECOND_MS)
         yield Cause("earliest-start" if asked else "backoff", f"{text} in {wait_s} s.")
 
@@ -128,21 +146,21 @@ def _of_cards(view: View, spec: JobSpec, sight: Sight, promised_ms: int) -> Iter
         yield Cause("never", f"It can never start on the nodes there are. {never}")
     elif not promised_ms and sight.at_best() < need:
         best = f"Even when all that runs has ended, only {sight.at_best()} could be had"
-        yield Cause("no-start", f"{best}, so no start is promised.")
+        until_ms = _rested_ms(_resting(view, spec, sight), need - sight.at_best())
+        so = f"before {say_time(until_ms)}; no start is promised until then" if until_ms else ""
+        yield Cause("no-start", f"{best} {so}." if so else f"{best}, so no start is promised.")
 
 
 def _others(view: View, spec: JobSpec, sight: Sight) -> Iterator[str]:
     """The cards that it cannot have now, by why."""
     cordoned = lost = 0
-    resting: dict[int, int] = {}
+    resting = _resting(view, spec, sight)
     for name, cards in sight.closed():
         node = view.nodes.get(name)
         if node and node.kind == spec.kind and node.lost:
             lost += cards
         elif node and node.kind == spec.kind and node.cordoned:
             cordoned += cards
-        elif node and node.kind == spec.kind:
-            resting[node.rests_until_ms] = resting.get(node.rests_until_ms, 0) + cards
     nodes = view.nodes.values()
     broken = sum(node.broken.bit_count() for node in nodes if node.broken and node.kind == spec.kind)
     kept, reserved = sight.kept()
@@ -155,6 +173,25 @@ def _others(view: View, spec: JobSpec, sight: Sight) -> Iterator[str]:
         if count:
             in_ms = sight.claimed_in_ms(is_reserved=words == "reserved")
             yield f"{count} {words} {'in ' + format_duration(in_ms) if in_ms else 'by now'}"
+
+
+def _resting(view: View, spec: JobSpec, sight: Sight) -> dict[int, int]:
+    """The cards of nodes that only rest, by when the rest is over."""
+    found: dict[int, int] = {}
+    for name, cards in sight.closed():
+        node = view.nodes.get(name)
+        if node and node.kind == spec.kind and not (node.lost or node.cordoned):
+            found[node.rests_until_ms] = found.get(node.rests_until_ms, 0) + cards
+    return found
+
+
+def _rested_ms(resting: dict[int, int], cards: int) -> int:
+    """When so many cards have rested, 0 where so many never do."""
+    for until_ms in sorted(resting):
+        cards -= resting[until_ms]
+        if cards <= 0:
+            return until_ms
+    return 0
 
 
 def _block(sight: Sight) -> str:

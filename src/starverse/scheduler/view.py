@@ -36,6 +36,11 @@ class Waiting(Protocol):
         ...
 
     @property
+    def why(self) -> str:
+        """Why it waits again, "" if it never ran."""
+        ...
+
+    @property
     def ran_ms(self) -> int:
         """What its runs that are over have used of its time limit."""
         ...

@@ -6,7 +6,7 @@ from starverse.control.state import State
 from starverse.model.errors import Refused
 from starverse.model.job import Outcome
 from starverse.model.requests import ResumeJob, StopJob
-from starverse.scheduler.reasons import why_waiting
+from starverse.scheduler.reasons import why_paused, why_waiting
 from starverse.service import access, outputs, rows
 from starverse.service.access import Actor, must_operate, project_of
 from starverse.service.answers import Cause, Job, Moment, Page, Run, Why
@@ -102,6 +102,10 @@ def why(platform: Platform, actor: Actor, job: str) -> Why:
         alive = state.jobs.get(job)
         if alive is None:
             return None
+        if alive.phase == "paused":
+            paused = why_paused(alive.spec, alive.pause, alive.why, state.gate.has_room(alive))
+            causes = tuple(Cause(cause.code, cause.text) for cause in paused.causes)
+            return Why(job, alive.phase, causes[0].text, causes)
         if alive.phase != "waiting":
             return Why(job, alive.phase, alive.why or SAYS.get(alive.phase, ""))
         reason = why_waiting(state.view, job, now_ms, alive.not_before_ms)

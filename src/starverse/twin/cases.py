@@ -13,7 +13,7 @@ from starverse.model import events as ev
 from starverse.model import requests as rq
 from starverse.model.errors import BadInput
 from starverse.model.units import format_duration
-from starverse.scheduler.reasons import why_waiting
+from starverse.scheduler.reasons import why_paused, why_waiting
 from starverse.twin.case import Case, Expect
 from starverse.twin.world import Fate, ListJournal, World
 
@@ -201,7 +201,9 @@ class Play:
         """Why a job waits, or is paused: a sentence for each cause, and what would change it."""
         waiting = self.state.jobs[job]
         if waiting.phase == "paused":
-            return (waiting.why,)
+            has_room = self.state.gate.has_room(waiting)
+            paused = why_paused(waiting.spec, waiting.pause, waiting.why, has_room)
+            return tuple(cause.text for cause in paused.causes)
         reason = why_waiting(self.state.view, job, self.now_ms, waiting.not_before_ms)
         sentences = [cause.text for cause in reason.causes]
         if reason.change:
