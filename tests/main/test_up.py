@@ -1,5 +1,6 @@
 """`starverse up`, phase by phase: what is refused before anything starts, what is said, and how it ends."""
 
+import os
 import signal
 import socket
 import subprocess
@@ -35,7 +36,9 @@ def taken() -> Iterator[int]:
 
 @pytest.fixture
 def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """`up.serve` in this process, on a home of its own; signals and logs are put back afterwards."""
+    """`up.serve` in this process, on a home of its own; signals, logs and umask are put back afterwards."""
+    mask = os.umask(0o022)
+    os.umask(mask)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     monkeypatch.setattr(up, "set_up_logs", lambda home: None)
 
@@ -46,6 +49,7 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     yield serve
     for number, handler in before.items():
         signal.signal(number, handler)
+    os.umask(mask)
 
 
 def test_a_taken_api_port_is_said_before_anything_is_made(
