@@ -97,6 +97,10 @@ def test_a_cluster_is_asked_by_its_preset_or_its_file(
     assert trained["cards"] <= 64
     file.write_text(file.read_text() + "link_gbps = 400\nhop_ns = 300\n")
     assert not json.loads(asked(capsys, "collective", "--cluster", str(file), "--json"))["assumed"]
+    answer = json.loads(asked(capsys, "collective", "--cluster", "tpu-v4", "--json"))
+    assert [each for each in answer["assumed"] if "does not say" in each] == []
+    answer = json.loads(asked(capsys, "collective", "--cluster", "llama3-24k", "--json"))
+    assert "hops of 500 ns, as llama3-24k does not say" in answer["assumed"]
     assert "Did you mean 'xiamen-30k'" in refused(capsys, "collective", "--cluster", "xiamen")
     assert "--link-gbps" in refused(capsys, "collective", "--cluster", str(file), "--link-gbps", "400")
     assert "--card" in refused(capsys, "train", "--cluster", "frontier")

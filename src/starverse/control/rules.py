@@ -208,12 +208,12 @@ def _next(job: Job, run: Run, event: ev.RunEnded, fault: bool, now_ms: int) -> e
         late = job.platform_faults - PLATFORM_FAULTS_FREE
         wait_ms = BACKOFF_MS[min(late, len(BACKOFF_MS) - 1)] if late >= 0 else 0
         return ev.JobRequeued(
-            name, f"platform fault: {_how(event)}", now_ms + wait_ms if wait_ms else 0, platform=True
+            name, f"{ev.PLATFORM_FAULT}: {_how(event)}", now_ms + wait_ms if wait_ms else 0, platform=True
         )
     saved = run.checkpoint_ms > run.started_ms  # else it might say so over and over, and never get on
     if event.code == EXIT_SAVED and event.how == "exit" and saved:
         not_before_ms = 0 if run.advanced else now_ms + BACKOFF_MS[0]  # else it might do so without a pause
-        return ev.JobRequeued(name, "it saved and asked to go on", not_before_ms)
+        return ev.JobRequeued(name, ev.ASKED_TO_GO_ON, not_before_ms)
     if event.code == EXIT_NO_SPACE and event.how == "exit":
         return ev.JobPaused(
             name,

@@ -16,7 +16,7 @@ from starverse.model import events as ev
 from starverse.model.bounds import bounded
 from starverse.model.errors import BadInput
 from starverse.model.names import nearest, shown
-from starverse.model.spec import GBPS, Cluster, parse_cluster, preset
+from starverse.model.spec import GBPS, Cluster, parse_cluster, preset_text
 from starverse.physics.fabric.bucket import CHUNKS_MAX
 from starverse.physics.fabric.loss import step_stretch
 from starverse.physics.fabric.topology import ENDS_NS, Topology
@@ -35,10 +35,12 @@ DRAWS_MAX, SEED_MAX = 100, 2**32
 
 def cluster_of(words: str) -> Cluster:
     """The cluster of a file, or of a preset's name."""
+    return parse_cluster(_said(words), words)
+
+
+def _said(words: str) -> str:
     file = Path(words)
-    if file.suffix == ".toml" or file.is_file():
-        return parse_cluster(text_of(file), str(file))
-    return preset(words)
+    return text_of(file) if file.suffix == ".toml" or file.is_file() else preset_text(words)
 
 
 class Question(NamedTuple):
@@ -293,10 +295,8 @@ def _network(question: Question) -> _Asked:
 
 
 def _unsaid(words: str, spec: Cluster) -> list[str]:
-    """What the links of a cluster's file are taken to be where it leaves them out."""
-    if not Path(words).is_file():
-        return []  # a preset says all
-    said = tomllib.loads(text_of(Path(words))).get("network", {})
+    """What the links of a cluster are taken to be where its file leaves them out."""
+    said = tomllib.loads(_said(words)).get("network", {})
     net = spec.network
     taken = {"link_gbps": f"links of {net.link_gbps:g} Gbit/s", "hop_ns": f"hops of {net.hop_ns:g} ns"}
     return [what for key, what in taken.items() if key not in said]

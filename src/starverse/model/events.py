@@ -257,6 +257,12 @@ class RunStopAsked(_Event, frozen=True, tag=True):
     keeps: tuple[Share, ...] = ()
 
 
+PLATFORM_FAULT = "platform fault"
+"""How a job that the platform failed says `why` it waits again begins,"""
+ASKED_TO_GO_ON = "it saved and asked to go on"
+"""and what one says that left by itself."""
+
+
 class JobRequeued(_Event, frozen=True, tag=True):
     """The job waits again, in its old place, and not before then; `retried` if it cost a retry."""
 

@@ -193,11 +193,15 @@ def presets() -> list[str]:
 
 def preset(name: str) -> Cluster:
     """A cluster that comes with the product; raises BadInput with the nearest name for any other."""
+    return parse_cluster(preset_text(name), name)
+
+
+def preset_text(name: str) -> str:
+    """What the file of such a cluster says; raises BadInput likewise."""
     known = presets()
     if name not in known:
         raise BadInput(f"There is no cluster '{name}'.", nearest(name, known))
-    text = resources.files(__package__).joinpath("presets", name + _SUFFIX).read_text("utf-8")
-    return parse_cluster(text, name)
+    return resources.files(__package__).joinpath("presets", name + _SUFFIX).read_text("utf-8")
 
 
 def _check(cluster: Cluster, file: str) -> None:

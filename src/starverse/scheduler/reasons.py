@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from starverse.model.events import ASKED_TO_GO_ON, PLATFORM_FAULT
 from starverse.model.job import JobSpec
 from starverse.model.reservation import say_time
 from starverse.model.units import SECOND_MS, format_cards, format_duration, format_yuan
@@ -109,9 +110,9 @@ def _of_time(spec: JobSpec, why: str, now_ms: int, not_before_ms: int) -> Iterat
         asked = not_before_ms == spec.earliest_start_ms
         if asked:
             text = "It was asked to start"
-        elif why.startswith("platform fault"):
+        elif why.startswith(PLATFORM_FAULT):
             text = "The platform failed it, again and again; it is tried again"
-        elif why.startswith("it saved"):
+        elif why == ASKED_TO_GO_ON:
             text = "It saved nothing new before it asked to go on; it goes on"
         else:
             text = "It failed and is tried again"

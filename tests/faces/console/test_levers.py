@@ -2,8 +2,9 @@
 
 import pytest
 
-from starverse.faces.console.levers import QuotaWishes, bound, named, whole
+from starverse.faces.console.levers import QuotaWishes, named
 from starverse.faces.schemas import Quota
+from starverse.faces.typed import bound, whole
 from starverse.model.errors import BadInput
 
 KNOWN = {"t-1": Quota("t-1", "lab", 2, 4, 1.5, 0, 3, 1)}

@@ -10,13 +10,11 @@ from starverse.faces.cli.options import AsJson
 from starverse.faces.cli.root import App
 from starverse.faces.cli.show import Column, document, line, table
 from starverse.faces.cli.words import clock
+from starverse.faces.typed import ANY, bound
 from starverse.model.errors import BadInput
-from starverse.model.names import shown
 
 if TYPE_CHECKING:
     from starverse.faces.schemas import Limits, Quota
-
-ANY = "any"
 
 Bound = Annotated[str | None, typer.Option(metavar="N|any", help="In cards, or any.")]
 
@@ -87,9 +85,9 @@ def quota(
         if guaranteed is not None:
             wanted = replace(wanted, guaranteed=guaranteed)
         if borrow_max is not None:
-            wanted = replace(wanted, borrow_max=_bound(borrow_max))
+            wanted = replace(wanted, borrow_max=bound(borrow_max))
         if lend_max is not None:
-            wanted = replace(wanted, lend_max=_bound(lend_max))
+            wanted = replace(wanted, lend_max=bound(lend_max))
         if weight is not None:
             wanted = replace(wanted, weight=weight)
         if parent is not None:
@@ -126,25 +124,12 @@ def budget(
 ) -> None:
     """Bound what hangs on a feed, in watts."""
     with session.signed_in(ctx) as client:
-        made = client.set_budget(feed, _bound(watts))
+        made = client.set_budget(feed, bound(watts))
     if as_json:
         document(made)
     else:
         gives = "any power" if made.watts is None else f"{made.watts:,} W at most"
         line(f"{made.feed} gives {gives}; {made.drawn_watts:,} W are drawn.")
-
-
-def _bound(text: str) -> float | None:
-    """A number from 0 on, or None for `any`."""
-    if text == ANY:
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = -1
-    if not 0 <= number < 10**10:
-        raise BadInput(f"{shown(text)} is no bound.", "Write a number from 0 on, or any.")
-    return int(number) if number.is_integer() else number
 
 
 def _show_quotas(found: "Limits") -> None:

@@ -168,7 +168,7 @@ def show(ctx: typer.Context, name: Name, as_json: AsJson = False) -> None:
             ("lie", shapes.lies(found.shape)),
             ("nodes", ", ".join(found.nodes)),
             ("recurs", f"{found.repeat}, by the clocks of {found.zone}" if found.repeat else ""),
-            ("was booked", f"{clock(found.from_ms)} to {clock(found.to_ms)}" if is_gone else ""),
+            ("was booked", " to ".join(_gone(found)[:2]) if is_gone else ""),
         ]
     )
     if is_gone:

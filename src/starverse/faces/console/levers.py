@@ -10,9 +10,9 @@ from starverse.faces import schemas as sc
 from starverse.faces.console.controls import button
 from starverse.faces.console.frame import Frame
 from starverse.faces.console.panels import sure
+from starverse.faces.typed import amount, bound, whole
 from starverse.model.errors import BadInput, StarverseError
 
-ANY = "any"
 NONE = "-"
 """The parent of a quota at the root of the tree."""
 
@@ -69,30 +69,6 @@ def named(text: str) -> str:
     if not text.strip():
         raise BadInput("There is no name.", "Write whose limit it is.")
     return text.strip()
-
-
-def amount(text: str) -> int | float:
-    """A number from 0 on. Raises BadInput."""
-    try:
-        number = float(text.strip())
-    except ValueError:
-        number = -1
-    if not 0 <= number < 10**10:
-        raise BadInput(f"'{text.strip()[:40]}' is no bound.", "Write a number from 0 on, or any.")
-    return int(number) if number.is_integer() else number
-
-
-def bound(text: str) -> int | float | None:
-    """A number from 0 on, or None for `any`. Raises BadInput."""
-    return None if text.strip() == ANY else amount(text)
-
-
-def whole(text: str) -> int:
-    """A whole number from 0 on. Raises BadInput."""
-    text = text.strip()
-    if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise BadInput(f"'{text[:40]}' is not a whole number.", "Write it like 2.")
-    return int(text)
 
 
 class Levers:

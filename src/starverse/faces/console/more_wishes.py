@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from starverse.faces.schemas import ShapeAsk
+from starverse.faces.typed import whole
 from starverse.model.errors import BadInput
 from starverse.model.units import parse_duration_ms
 
@@ -35,9 +36,9 @@ class MoreWishes:
         """As parts of an ask, from `now_ms` on. Raises BadInput for what cannot be read."""
         wait = self.wait.strip()
         shape = ShapeAsk(
-            member=_whole(self.member, 1),
+            member=whole(self.member.strip() or "1"),
             cpu=_number(self.cpu),
-            memory_mb=_whole(self.memory_mb, 0),
+            memory_mb=whole(self.memory_mb.strip() or "0"),
             require=self.require,
             prefer=self.prefer,
             slices=_counts(self.slices, "rack=8"),
@@ -74,15 +75,6 @@ def _counts(text: str, example: str) -> dict[str, int]:
             raise BadInput(f"'{name[:40]}' is named twice.", "Name each once.")
         found[name] = int(number)
     return found
-
-
-def _whole(text: str, nothing: int) -> int:
-    text = text.strip()
-    if not text:
-        return nothing
-    if not (text.isascii() and text.isdecimal() and len(text) < 16):
-        raise BadInput(f"'{text[:40]}' is not a whole number.", "Write it like 2.")
-    return int(text)
 
 
 def _number(text: str) -> float:
